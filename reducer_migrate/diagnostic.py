@@ -1,0 +1,76 @@
+"""What the engine says: diagnostics with positions, and edits grouped by reducer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reducer_rules import Fix, Severity
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place in a file; line and column count from 1, the column in characters."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Edit:
+    """Replace the characters `[start, end)` of the decoded text by `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The edits that rewrite one reducer: all of them are applied, or none is."""
+
+    ident: int
+    reducer: str
+    edits: tuple[Edit, ...]
+    fix: Fix = Fix.SAFE
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding in one file.
+
+    `group` is the ident of the `Group` that resolves it, None where nothing does.
+    `source_line` is the text of the line `start` lies on, `statement` the (first, last) line of
+    the statement it belongs to.
+    """
+
+    path: str
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    help: str
+    start: Position
+    end: Position
+    source_line: str = ""
+    label: str = ""
+    reducer: str = ""
+    statement: tuple[int, int] = (0, 0)
+    fix: Fix = Fix.NONE
+    group: int | None = None
+
+
+def apply_edits(text: str, edits: tuple[Edit, ...]) -> str:
+    """Apply edits that do not overlap.
+
+    Raises:
+        ValueError: two edits overlap.
+    """
+    parts: list[str] = []
+    position = 0
+    for edit in sorted(edits):
+        if edit.start < position:
+            raise ValueError(f"overlapping edits at character {edit.start}")
+        parts += [text[position : edit.start], edit.text]
+        position = edit.end
+    parts.append(text[position:])
+    return "".join(parts)
