@@ -21,7 +21,7 @@ def names_reducer(raw: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to judge and rewrite. `add_import` writes `import reducer_compat` into rewritten files."""
+    """How to judge and rewrite; `add_import` writes `import reducer_compat` where it rewrites."""
 
     target: Target = Target()  # noqa: RUF009 -- Target is frozen
     add_import: bool = False
@@ -49,7 +49,7 @@ class Rewrite:
     fixed: tuple[Diagnostic, ...]
 
 
-class SyntaxProblem(ValueError):
+class UnparsableError(ValueError):
     """The file names a reducer operation and does not parse."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
@@ -62,7 +62,7 @@ def analyse(source: Source, options: Options) -> Analysis:
     """Find everything the rules say about `source`. Writes nothing; loads no libcst.
 
     Raises:
-        SyntaxProblem: the source does not parse.
+        UnparsableError: the source does not parse.
     """
     raise NotImplementedError
 
