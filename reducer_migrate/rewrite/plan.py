@@ -45,6 +45,7 @@ from reducer_rules.timeline import (
 class Refusal:
     """Why a reducer that the rules allow is left alone, at one of its events."""
 
+    code: str
     event: Event
     message: str
     help: str
@@ -91,6 +92,7 @@ def _base(reducer: Reducer) -> str | Refusal:
     if isinstance(call.func, ast.Attribute):
         return ast.unparse(call.func.value)
     return Refusal(
+        "RM006",
         alloc,
         f"`{reducer.timeline.name}` is allocated by a bare `{ast.unparse(call.func)}`, "
         "so there is no name to reach the other operations by",
@@ -145,9 +147,7 @@ def _one_line(reducer: Reducer, event: Alloc, position: int, text: str) -> str:
     return next(ast.unparse(key.value) for key in call.keywords if key.arg == name)
 
 
-def _init(
-    reducer: Reducer, event: Init, dialect: Dialect, names: _Names
-) -> Iterator[Action]:
+def _init(reducer: Reducer, event: Init, dialect: Dialect, names: _Names) -> Iterator[Action]:
     statement = _statement(reducer, event)
     if event.form is InitForm.REDUCER_INIT:
         if dialect is Dialect.RFC and event.fill is None and _beside_alloc(reducer, event):
@@ -206,9 +206,7 @@ def _is_python_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
-def _update(
-    reducer: Reducer, event: Update, dialect: Dialect, names: _Names
-) -> Iterator[Action]:
+def _update(reducer: Reducer, event: Update, dialect: Dialect, names: _Names) -> Iterator[Action]:
     statement = _statement(reducer, event)
     rfc = dialect is Dialect.RFC
     if event.form in (UpdateForm.SHIPPED, UpdateForm.RFC):
@@ -275,9 +273,7 @@ def _move(reducer: Reducer, event: Finalize, flags: list[Branch]) -> list[Action
     first = flags[0]
     before = [update.span.line for update in timeline.updates]
     if all(line < first.span.line for line in before):
-        return [
-            Hoist(_statement(reducer, event), Key(first.span.line, first.span.column))
-        ]
+        return [Hoist(_statement(reducer, event), Key(first.span.line, first.span.column))]
     if len(flags) > 1 or first.arm != 0:
         return _refuse_move(event, first, "the flag is nested or negated")
     if not all(first in update.context for update in timeline.updates):
@@ -309,6 +305,7 @@ def _parameters(reducer: Reducer) -> set[str]:
 
 def _refuse_move(event: Finalize, flag: Branch, why: str) -> Refusal:
     return Refusal(
+        "RM221",
         event,
         f"the finalize is under `if {flag.text}` and the init is not, and {why}",
         "with the flag off the epoch would never close: put the allocation, the init, the "
@@ -325,5 +322,3 @@ def _call(reducer: Reducer, event: Event) -> ast.Call:
 def _statement(reducer: Reducer, event: Event) -> Key:
     statement = reducer.sites[event.ident].statement
     return Key(statement.lineno, statement.col_offset)
-
-
