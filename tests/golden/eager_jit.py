@@ -3,11 +3,12 @@ import tilelang.language as T
 
 
 @tilelang.jit
-def total(n: int, dtype: str = "float32"):
-    X: T.Tensor((n,), dtype)
-    out: T.Tensor((1,), dtype)
+def total(X, out):
+    n = T.const("n")
+    X: T.Tensor[[n], T.float32]
+    out: T.Tensor[[1], T.float32]
     with T.Kernel(1, threads=64):
-        acc = T.alloc_reducer((1,), dtype, op="sum", replication="all")
+        acc = T.alloc_reducer((1,), T.float32, op="sum", replication="all")
         T.fill(acc, 0)
         for j in T.Parallel(n):
             acc[0] += X[j]
