@@ -80,7 +80,7 @@ def _describe(event: Event) -> str:
     if isinstance(event, Alloc):
         return "`replication=`"
     if isinstance(event, Init | Update):
-        return event.form.value
+        return str(event.form.value)
     if isinstance(event, Finalize) and event.destination is not None:
         return "a finalize with a destination"
     return "an in-place finalize"
