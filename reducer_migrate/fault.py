@@ -6,12 +6,11 @@ import errno
 import os
 from dataclasses import dataclass
 
-from reducer_rules import Severity
-
 from reducer_migrate.diagnostic import Diagnostic, Position
 from reducer_migrate.engine import UnparsableError
 from reducer_migrate.files.atomic import ChangedError, ReadOnlyError
 from reducer_migrate.source import Source, UndecodableError
+from reducer_rules import Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +37,12 @@ UNWRITABLE = Fault(
     "RM004", "unwritable", "make the file and its directory writable, or see the edit with `--diff`"
 )
 INTERNAL = Fault(
-    "RM006",
+    "RM007",
     "internal-error",
     "this is a bug in reducer-migrate: run with `--debug` and report the traceback",
 )
 
-#: Every fault by its code. RM005 is the engine's: the release is older than the v2 syntax.
+#: Every fault by its code. RM005 and RM006 are the engine's: an older release, an edit given up.
 FAULTS = {
     fault.code: fault for fault in (UNPARSABLE, UNDECODABLE, UNREADABLE, UNWRITABLE, INTERNAL)
 }

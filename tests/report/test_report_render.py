@@ -5,10 +5,10 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from reducer_rules import Severity
 
 from reducer_migrate.diagnostic import Diagnostic, Position
 from reducer_migrate.report.render import ansi, printable, render
+from reducer_rules import Severity
 
 
 def _finding(line: str, start: int, end: int, *, last: int = 7, label: str = "") -> Diagnostic:
