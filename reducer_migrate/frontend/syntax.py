@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from reducer_rules.timeline import Span
 
@@ -54,13 +54,13 @@ def index_parts(subscript: ast.Subscript) -> list[ast.expr]:
     return list(index.elts) if isinstance(index, ast.Tuple) else [index]
 
 
-def same_scope(statements: Iterable[ast.stmt]) -> list[ast.AST]:
+def same_scope(statements: Sequence[ast.AST]) -> list[ast.AST]:
     """Every node of `statements` in the order of the text, nested functions and classes unopened.
 
     Written out rather than built on `ast.walk`, since it visits most of what is visited at all.
     """
     found: list[ast.AST] = []
-    waiting: list[ast.AST] = [*statements][::-1]
+    waiting = list(reversed(statements))
     while waiting:
         node = waiting.pop()
         found.append(node)
