@@ -129,8 +129,8 @@ def _outside(opener: Event, finalize: Finalize, life: Lifetime) -> Frame | None:
 def _inside(frame: Frame) -> str:
     if isinstance(frame, Loop):
         return f"in a {frame.kind.value} loop"
-    text = f" `{frame.text}`" if frame.text else ""
-    return f"in the {'else of ' if frame.arm else ''}`if`{text}"
+    condition = f"`if {frame.text}`" if frame.text else "a condition"
+    return f"under the else of {condition}" if frame.arm else f"under {condition}"
 
 
 def _told_elsewhere(opener: Event, finalize: Finalize, life: Lifetime) -> bool:
