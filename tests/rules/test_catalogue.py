@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from reducer_rules import Rule, Severity, Target
 from reducer_rules.catalogue import rule, rules
 from reducer_rules.release import Release
 from reducer_rules.rule import LegacyRule
-
 from tests.rules.build import Sketch, findings, rfc, v1, v2
 
 EACH = pytest.mark.parametrize("each", rules(), ids=lambda each: each.code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+
 from reducer_rules.epochs import apart, covers, is_identity, lifetimes, precedes, repeats
 from reducer_rules.monoid import Op
 from reducer_rules.timeline import (
@@ -17,7 +18,6 @@ from reducer_rules.timeline import (
     LoopKind,
     UpdateForm,
 )
-
 from tests.rules.build import Sketch, rfc, v1, v2
 
 COMPILE_TIME, UNIFORM = Condition.COMPILE_TIME, Condition.UNIFORM

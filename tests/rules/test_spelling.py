@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from reducer_rules.spelling import update_call, v1_events, v1_statements, v2_events
 from reducer_rules.timeline import Dialect, Index, Update, UpdateForm
-
 from tests.rules.build import Sketch, rfc, v1, v2
 
 ROW, COLUMN = Index("i", variable="i"), Index("j + 1")
