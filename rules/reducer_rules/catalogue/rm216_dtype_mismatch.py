@@ -110,7 +110,8 @@ def _same_shape(left: tuple[int | None, ...], right: tuple[int | None, ...]) -> 
 
 
 def _spell(shape: tuple[int | None, ...]) -> str:
-    return f"({', '.join('?' if extent is None else str(extent) for extent in shape)})"
+    extents = ", ".join("?" if extent is None else str(extent) for extent in shape)
+    return f"({extents},)" if len(shape) == 1 else f"({extents})"
 
 
 def _other_dtype(init: Init, timeline: Timeline) -> bool:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from reducer_rules.timeline import InitForm
-
 from tests.rules.build import Sketch, findings, rfc, said, v1, v2
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import math
 
 import pytest
+
 from reducer_rules.monoid import Op
 from reducer_rules.timeline import Fill
-
 from tests.rules.build import Sketch, findings, said, v1, v2
 
 

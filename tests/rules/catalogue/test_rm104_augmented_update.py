@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from reducer_rules import Target
 from reducer_rules.timeline import Dialect, UpdateForm
-
 from tests.rules.build import Sketch, findings, said, v1, v2
 
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from reducer_rules.monoid import Op
 from reducer_rules.timeline import UpdateForm
-
 from tests.rules.build import Sketch, findings, said, v1, v2
 
 

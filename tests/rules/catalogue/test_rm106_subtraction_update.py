@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from reducer_rules.monoid import Op
 from reducer_rules.timeline import UpdateForm
-
 from tests.rules.build import Sketch, findings, said, v1, v2
 
 
@@ -11,7 +10,7 @@ def test_the_value_is_negated() -> None:
     sketch.update(UpdateForm.SUBTRACT, Op.SUM)
     (found,) = findings("RM106", sketch)
     assert found.message == "`acc[0]` is updated by subtraction"
-    assert found.help == "write `T.reducer_update(acc[0], -(A[i]))`"
+    assert found.help == "write `T.reducer_update(acc[0], -A[i])`"
 
 
 def test_other_forms_have_their_own_rules() -> None:

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from reducer_rules.timeline import Batch
 
+from reducer_rules.timeline import Batch
 from tests.rules.build import Sketch, findings, said
 
 

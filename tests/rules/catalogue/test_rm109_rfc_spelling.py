@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
+
 from reducer_rules import Target
 from reducer_rules.release import Release
 from reducer_rules.timeline import Dialect, UpdateForm
-
 from tests.rules.build import Sketch, findings, rfc, said, v1, v2
 
 SHIPPED = Target(dialect=Dialect.SHIPPED)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from reducer_rules import Target
 from reducer_rules.timeline import Dialect
-
 from tests.rules.build import findings, rfc, said, v1, v2
 
 RFC = Target(compat=True, dialect=Dialect.RFC)

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
+
 from reducer_rules import Severity, Target
 from reducer_rules.release import Release
 from reducer_rules.timeline import Batch
-
 from tests.rules.build import Sketch, findings, said
 
 

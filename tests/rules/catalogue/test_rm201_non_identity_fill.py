@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
+
 from reducer_rules import Fix
 from reducer_rules.catalogue import rule
 from reducer_rules.monoid import Op
 from reducer_rules.timeline import Fill, InitForm
-
 from tests.rules.build import Sketch, findings, said, v1
 
 
@@ -34,9 +34,9 @@ def test_a_value_that_is_not_known() -> None:
     ]
 
 
-def test_the_fix_is_unsafe_and_no_refusal() -> None:
+def test_it_refuses_what_only_an_unsafe_fix_rewrites() -> None:
     assert rule("RM201").fix is Fix.UNSAFE
-    assert not findings("RM201", opened(Fill("1", 1)))[0].blocks
+    assert findings("RM201", opened(Fill("1", 1)))[0].blocks
 
 
 @pytest.mark.parametrize("op", [Op.MAX, Op.MIN, None])

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from reducer_rules import Target
 from reducer_rules.monoid import Op
 from reducer_rules.timeline import Condition, UpdateForm
-
 from tests.rules.build import Sketch, findings, said, v1, v2
 
 
@@ -18,6 +18,15 @@ def test_the_declared_operation_is_compared() -> None:
 def test_v2_updates_name_no_operation() -> None:
     assert said("RM203", v1()) == []
     assert said("RM203", v2()) == []
+
+
+def test_an_operation_that_the_target_lacks_is_told_once() -> None:
+    sketch = Sketch()
+    sketch.alloc(op=Op.PROD)
+    sketch.augment()
+    assert said("RM203", sketch) == []
+    assert len(said("RM217", sketch)) == 1
+    assert len(said("RM203", sketch, Target(compat=True))) == 1
 
 
 def several(condition: Condition) -> Sketch:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from reducer_rules.timeline import Index, LoadForm
-
 from tests.rules.build import Sketch, findings, said
 
 ROW, COLUMN = Index("i"), Index("j")

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from reducer_rules.timeline import Index, LoopKind
 
+from reducer_rules.timeline import Index, LoopKind
 from tests.rules.build import Sketch, findings, said
 
 ITERATION = (Index("i", variable="i"),)

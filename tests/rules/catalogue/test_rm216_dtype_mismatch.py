@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from reducer_rules.timeline import Fill, InitForm
 
+from reducer_rules.timeline import Fill, InitForm
 from tests.rules.build import Sketch, findings, said, v1, v2
 
 
@@ -20,7 +20,7 @@ def test_a_destination_of_another_dtype() -> None:
     assert found.span.line == 2
 
 
-@pytest.mark.parametrize(("shape", "text"), [((8,), "(8)"), ((4, None), "(4, ?)")])
+@pytest.mark.parametrize(("shape", "text"), [((8,), "(8,)"), ((4, None), "(4, ?)")])
 def test_a_destination_of_another_shape(shape: tuple[int | None, ...], text: str) -> None:
     assert said("RM216", closed("float32", shape)) == [
         (2, f"reducer `acc` has shape (8, ?), and its destination `result` has {text}")

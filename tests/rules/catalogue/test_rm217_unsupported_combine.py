@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
+
 from reducer_rules import Target
 from reducer_rules.monoid import Op
-
 from tests.rules.build import Sketch, findings, said
 
 

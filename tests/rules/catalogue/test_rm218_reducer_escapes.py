@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
+
 from reducer_rules.catalogue import rules
 from reducer_rules.timeline import EscapeKind
-
 from tests.rules.build import Sketch, findings, said, v1
 
 

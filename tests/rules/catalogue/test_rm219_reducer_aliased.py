@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from reducer_rules.timeline import EscapeKind
-
 from tests.rules.build import findings, said, v1
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from reducer_rules.timeline import LoopKind
-
 from tests.rules.build import Sketch, findings, rfc, said, v1, v2
 
 
@@ -40,6 +39,17 @@ def test_an_init_at_the_end_of_a_loop() -> None:
         sketch.finalize()
         sketch.init()
     assert [line for line, _ in said("RM223", sketch)] == [2]
+
+
+def test_an_init_in_a_loop_with_the_finalize_outside_is_told_once() -> None:
+    sketch = Sketch()
+    sketch.alloc()
+    with sketch.loop(LoopKind.SERIAL):
+        sketch.accumulate()
+        sketch.clear()
+    sketch.close()
+    assert [line for line, _ in said("RM223", sketch)] == [2]
+    assert said("RM210", sketch) == []
 
 
 def test_openings_that_come_first() -> None:

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from reducer_rules.timeline import Condition, LoopKind
 
+from reducer_rules.timeline import Condition, LoopKind
 from tests.rules.build import Sketch, findings, said, v1, v2
 
 

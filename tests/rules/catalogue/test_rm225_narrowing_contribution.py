@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
+
 from reducer_rules import Severity
 from reducer_rules.monoid import Op
 from reducer_rules.timeline import UpdateForm
-
 from tests.rules.build import Sketch, findings, said
 
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from reducer_rules.timeline import LoopKind
 
+from reducer_rules.timeline import LoopKind
 from tests.rules.build import Sketch, findings, said
 
 
