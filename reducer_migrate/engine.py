@@ -353,7 +353,7 @@ def _attempt(
     from reducer_migrate.rewrite.transform import CannotEditError
 
     try:
-        edits = analysis.edits(source, idents, add_import=_adds_import(analysis, options))
+        edits = analysis.edits(source, idents, add_import=_adds_import(source, analysis, options))
         text = apply_edits(source.text, edits)
         changed = Source.read(source.path, source.encode(text))
         again = analyse(changed, options)
@@ -370,10 +370,10 @@ def _attempt(
     return text, None
 
 
-def _adds_import(analysis: Analysis, options: Options) -> bool:
+def _adds_import(source: Source, analysis: Analysis, options: Options) -> bool:
     from reducer_migrate.frontend import imports_compat
 
-    return options.add_import and not imports_compat(analysis.tree)
+    return options.add_import and not imports_compat(source, analysis.tree)
 
 
 def _errors(analysis: Analysis) -> Counter[tuple[str, str]]:
