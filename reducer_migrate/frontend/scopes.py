@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from reducer_migrate.frontend.syntax import (
     FunctionNode,
@@ -32,7 +33,7 @@ class Scope:
     single: dict[str, ast.expr] = field(default_factory=dict)
     imported: dict[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def decorators(self) -> frozenset[str]:
         """The last names of the decorators: `prim_func` for `@T.prim_func`, `jit` for `@jit()`."""
         if isinstance(self.node, ast.Module):
@@ -44,7 +45,7 @@ class Scope:
         """Whether the body of a jitted function is itself the kernel."""
         return bool(self.decorators & _JIT_DECORATORS) and self.opens_kernel
 
-    @property
+    @cached_property
     def opens_kernel(self) -> bool:
         """Whether `with T.Kernel(...)` stands directly in this function."""
         return any(
@@ -53,7 +54,7 @@ class Scope:
             for node in body_nodes(self.node)
         )
 
-    @property
+    @cached_property
     def is_traced(self) -> bool:
         """Whether TileLang traces the body, so that its statements are device code."""
         return bool(self.decorators & _TRACING_DECORATORS) or self.opens_kernel
