@@ -8,12 +8,12 @@ from collections.abc import Callable
 from difflib import SequenceMatcher
 
 import pytest
+
 from reducer_migrate.diagnostic import Diagnostic
 from reducer_migrate.engine import Analysis, Options, Rewrite, analyse, rewrite
 from reducer_migrate.source import Source
 from reducer_rules import Target
 from reducer_rules.timeline import Dialect
-
 from tests.corpus import DIALECTS, Expectation, Golden, goldens
 
 GOLDENS = goldens()
