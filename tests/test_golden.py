@@ -31,7 +31,7 @@ def _rewritten(raw: bytes, path: str, options: Options | None = None) -> bytes:
 
 
 def _told(diagnostics: tuple[Diagnostic, ...]) -> list[Diagnostic]:
-    """What a user reads: not the legacy findings that are fixed, nor the known faults of releases."""
+    """What a user reads: not the legacy findings that are fixed, nor faults of releases."""
     return [item for item in diagnostics if item.code == "RM111" or item.code.startswith("RM2")]
 
 
@@ -133,8 +133,13 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 def _mixed(text: str) -> str:
     """The text with its line ends taken in turn from all three kinds."""
     ends = ("\r\n", "\n", "\r", "\n")
-    lines = text.split("\n")
-    return "".join(f"{line}{ends[k % 4]}" for k, line in enumerate(lines[:-1])) + lines[-1]
+    out = ""
+    *lines, last = text.split("\n")
+    for number, line in enumerate(lines):
+        end = ends[number % 4]
+        # A lone "\n" right behind a "\r" would complete it instead of ending an empty line.
+        out += line + ("\r\n" if not line and out.endswith("\r") and end == "\n" else end)
+    return out + last
 
 
 @every_golden
