@@ -1,0 +1,93 @@
+"""Every code with its documentation: rules and notices as one table."""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+
+from reducer_rules.catalogue import rules
+from reducer_rules.notices import NOTICES, Notice
+from reducer_rules.rule import Rule
+
+Entry = Rule | Notice
+
+
+class UnknownCodeError(ValueError):
+    """A text that names no code, prefix or rule; the message names the nearest one."""
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """Every rule and notice, ordered by code."""
+    return tuple(sorted((*rules(), *NOTICES), key=lambda entry: entry.code))
+
+
+@cache
+def codes() -> tuple[str, ...]:
+    """Every code, in order."""
+    return tuple(entry.code for entry in entries())
+
+
+def find(text: str) -> Entry:
+    """The entry with that code or kebab-case name, in any case.
+
+    Raises:
+        UnknownCodeError: there is none.
+    """
+    wanted = text.strip()
+    for entry in entries():
+        if wanted.upper() == entry.code or wanted.lower() == entry.name:
+            return entry
+    raise UnknownCodeError(f"unknown rule {text!r}{suggestion(text)}")
+
+
+def resolve_selector(text: str) -> str:
+    """The code prefix that a selector stands for: `""` for `ALL`, `RM2`, `RM203`, or a name's code.
+
+    Raises:
+        UnknownCodeError: no code starts with it and no rule has the name.
+    """
+    wanted = text.strip()
+    if wanted.upper() == "ALL":
+        return ""
+    for entry in entries():
+        if wanted.lower() == entry.name:
+            return entry.code
+    prefix = wanted.upper()
+    if prefix.startswith("RM") and any(code.startswith(prefix) for code in codes()):
+        return prefix
+    raise UnknownCodeError(f"unknown rule code {text!r}{suggestion(text)}")
+
+
+def suggestion(text: str) -> str:
+    """`; did you mean ...?` for the nearest code or name, else where the codes are listed."""
+    names = {name: name for entry in entries() for name in (entry.code, entry.name)}
+    wanted = text.strip()
+    for form in (wanted.upper(), wanted.lower()):
+        close = difflib.get_close_matches(form, names, n=1, cutoff=0.6)
+        if close:
+            return f"; did you mean {close[0]!r}?"
+    return "; `reducer-migrate rules` lists every code"
+
+
+def markdown(entry: Entry) -> str:
+    """The full documentation of one code, as Markdown."""
+    parts = [
+        f"# {entry.code} {entry.name}",
+        f"{_capital(entry.summary)}.",
+        f"Severity: {entry.severity.value}. Fix: {entry.fix.value}.",
+        "## Why",
+        entry.explanation.strip(),
+        "## What to do",
+        f"{_capital(entry.help)}.",
+    ]
+    for title, examples in (("Reported", entry.invalid), ("Accepted", entry.valid)):
+        if examples:
+            parts.append(f"## {title}")
+            parts += [f"```python\n{example.strip(chr(10))}\n```" for example in examples]
+    return "\n\n".join(parts) + "\n"
+
+
+def _capital(text: str) -> str:
+    """`text` as the start of a sentence, without the full stop at its end."""
+    return text[:1].upper() + text[1:].strip().removesuffix(".")
