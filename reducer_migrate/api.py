@@ -22,6 +22,8 @@ from reducer_migrate.selection import Selection
 from reducer_migrate.source import Source, UndecodableError
 from reducer_migrate.triage import triage
 
+_START = Position(1, 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -143,7 +145,7 @@ def _options(
 
 
 def _trouble(
-    path: str, notice: Notice, message: str, start: Position = Position(1, 1), line: str = ""
+    path: str, notice: Notice, message: str, start: Position = _START, line: str = ""
 ) -> Diagnostic:
     return Diagnostic(
         path=path,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from reducer_migrate.documentation import entries, find, markdown
+from reducer_migrate.documentation import Entry, entries, find, markdown
 
 
 def explain(text: str) -> str:
@@ -19,7 +19,7 @@ def explain(text: str) -> str:
 def rule_table(output_format: str = "text") -> str:
     """Every code: aligned columns of text, or JSON with the whole documentation."""
     if output_format == "json":
-        return json.dumps([_record(code.code) for code in entries()], indent=2) + "\n"
+        return json.dumps([_record(entry) for entry in entries()], indent=2) + "\n"
     rows = [
         (entry.code, entry.name, entry.severity.value, entry.fix.value, entry.summary)
         for entry in entries()
@@ -33,8 +33,7 @@ def rule_table(output_format: str = "text") -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _record(code: str) -> dict[str, object]:
-    entry = find(code)
+def _record(entry: Entry) -> dict[str, object]:
     return {
         "code": entry.code,
         "name": entry.name,
