@@ -101,7 +101,9 @@ def dump(path: Path, diagnostics: Iterable[Diagnostic]) -> str:
         for key, count in sorted(counts.items())
     ]
     document = {"version": _VERSION, "tool": "reducer-migrate", "findings": findings}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    # Lines stay readable; a file name that is no UTF-8 has surrogates, escaped as JSON does.
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _counts(document: object) -> Counter[Key]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import difflib
 from functools import cache
+from itertools import takewhile
 
 from reducer_rules.catalogue import rules
 from reducer_rules.notices import NOTICES, Notice
 from reducer_rules.rule import Rule
 
 Entry = Rule | Notice
+#: The likeness from which on a suggestion helps more than it misleads.
+_ALIKE = 0.6
 
 
 class UnknownCodeError(ValueError):
@@ -61,13 +64,19 @@ def resolve_selector(text: str) -> str:
 
 def suggestion(text: str) -> str:
     """`; did you mean ...?` for the nearest code or name, else where the codes are listed."""
-    names = {name: name for entry in entries() for name in (entry.code, entry.name)}
-    wanted = text.strip()
-    for form in (wanted.upper(), wanted.lower()):
-        close = difflib.get_close_matches(form, names, n=1, cutoff=0.6)
-        if close:
-            return f"; did you mean {close[0]!r}?"
+    names = [name for entry in entries() for name in (entry.code, entry.name)]
+    best = max(names, key=lambda name: _likeness(text, name))
+    if _likeness(text, best)[0] >= _ALIKE:
+        return f"; did you mean {best!r}?"
     return "; `reducer-migrate rules` lists every code"
+
+
+def _likeness(text: str, name: str) -> tuple[float, int]:
+    """How alike two names are; among equals the one that starts alike."""
+    wanted, known = text.strip().lower(), name.lower()
+    ratio = difflib.SequenceMatcher(None, wanted, known).ratio()
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(wanted, known, strict=False))
+    return ratio, sum(1 for _ in alike)
 
 
 def markdown(entry: Entry) -> str:

@@ -70,5 +70,7 @@ def fingerprints(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:
     for diagnostic in diagnostics:
         line = " ".join(diagnostic.source_line.split())
         key = (shown_path(diagnostic.path), diagnostic.code, diagnostic.reducer, line)
-        yield hashlib.sha256("\0".join((*key, str(seen[key]))).encode()).hexdigest()
+        text = "\0".join((*key, str(seen[key])))
+        # A file name that is no UTF-8 arrives with surrogates in it.
+        yield hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
         seen[key] += 1

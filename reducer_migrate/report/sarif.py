@@ -103,7 +103,7 @@ def _artifact(path: str) -> dict[str, Any]:
     shown = shown_path(path)
     if os.path.isabs(shown):
         return {"uri": Path(shown).as_uri()}
-    return {"uri": quote(shown), "uriBaseId": "%SRCROOT%"}
+    return {"uri": quote(os.fsencode(shown)), "uriBaseId": "%SRCROOT%"}
 
 
 def _region(start: Position, end: Position) -> dict[str, int]:
