@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from reducer_rules import Release, Target
 from reducer_rules.notices import UNDECODABLE, UNPARSABLE, Notice
+from reducer_rules.timeline import Dialect
 
 from reducer_migrate.config import DIALECTS
 from reducer_migrate.diagnostic import Diagnostic, Position
@@ -140,7 +141,7 @@ def _options(
     if dialect is not None and dialect not in DIALECTS:
         raise ValueError(f"unknown dialect {dialect!r}, expected one of {', '.join(DIALECTS)}")
     release = None if tilelang in (None, "any") else Release.parse(str(tilelang))
-    target = Target(release, compat or add_import, None if dialect is None else DIALECTS[dialect])
+    target = Target(release, compat or add_import, None if dialect is None else Dialect(dialect))
     return Options(target=target, add_import=add_import, unsafe=unsafe)
 
 

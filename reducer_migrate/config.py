@@ -6,24 +6,18 @@ Paths and globs in it are relative to the file that holds them.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from reducer_rules import Release
-from reducer_rules.timeline import Dialect
-
-from reducer_migrate.patterns import Patterns
+from reducer_migrate.globs import Globs
 
 OWN_FILE = "reducer-migrate.toml"
 PYPROJECT = "pyproject.toml"
-DIALECTS = {dialect.value: dialect for dialect in (Dialect.SHIPPED, Dialect.RFC)}
+DIALECTS = ("shipped", "rfc")
 OUTPUT_FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
 
 
@@ -31,23 +25,24 @@ class ConfigError(ValueError):
     """A configuration that cannot be used; the message starts with `path:` or `path:line:`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """What one file, or the command line, asks for. None means: not said.
 
-    `tilelang` is a release, `baseline` an absolute path. `extend_select` and
-    `per_file_ignores` add up over the levels; of everything else the nearest level counts.
+    `tilelang` is a release or `any`, and `place` says where that is written, as
+    `pyproject.toml:12`. `baseline` is an absolute path. `extend_select`, `per_file_ignores` and
+    `exclude` add up over the levels; of everything else the nearest level counts.
     """
 
-    path: Path | None = None
+    path: str | None = None
     tilelang: str | None = None
-    dialect: Dialect | None = None
+    place: str | None = None
+    dialect: str | None = None
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] | None = None
     extend_select: tuple[str, ...] = ()
-    per_file_ignores: tuple[tuple[Patterns, tuple[str, ...]], ...] = ()
-    exclude: tuple[Patterns, ...] = ()
-    baseline: Path | None = None
+    per_file_ignores: tuple[tuple[Globs, tuple[str, ...]], ...] = ()
+    exclude: tuple[Globs, ...] = ()
+    baseline: str | None = None
     output_format: str | None = None
     unsafe_fixes: bool | None = None
     include_docs: bool | None = None
@@ -56,68 +51,84 @@ class Config:
 
     def over(self, other: Config) -> Config:
         """This configuration (the options) laid over `other` (the file)."""
-        said = {
-            field.name: value
-            for field in fields(self)
-            if (value := getattr(self, field.name)) is not None and value != ()
+        said: dict[str, Any] = {
+            name: value for name, value in zip(self._fields, self, strict=True) if value is not None
         }
-        for name in ("extend_select", "per_file_ignores", "exclude"):
+        for name in _ADDING:
             said[name] = getattr(other, name) + getattr(self, name)
-        said["path"] = self.path or other.path
-        return replace(other, **said)
+        return other._replace(**said)
 
-    def excludes(self, path: Path) -> bool:
+    def excludes(self, path: str) -> bool:
         """Whether an `exclude` pattern fits `path` or a directory above it."""
-        return any(patterns.match(path) for patterns in self.exclude)
+        return any(globs.match(path) for globs in self.exclude)
 
 
-def config_for(source: Path) -> Config:
+_ADDING = ("extend_select", "per_file_ignores", "exclude")
+
+
+def config_for(source: str) -> Config:
     """The configuration that applies to a file or directory; empty where there is none.
 
     Raises:
         ConfigError: the nearest configuration cannot be used.
     """
-    absolute = Path(os.path.abspath(source))
-    return _nearest(absolute if absolute.is_dir() else absolute.parent)
+    absolute = os.path.abspath(source)
+    return _nearest(absolute if os.path.isdir(absolute) else os.path.dirname(absolute))
 
 
-@cache
-def load(path: Path) -> Config:
+def config_above(paths: Iterable[str]) -> Config:
+    """The configuration for what a run has once: that of the directory all `paths` share.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+    absolute = [os.path.abspath(path) for path in paths]
+    try:
+        shared = os.path.commonpath(absolute)
+    except ValueError:  # no paths, or several drives
+        shared = os.getcwd()
+    return config_for(shared)
+
+
+def load(path: str) -> Config:
     """The configuration in one file; of a `pyproject.toml` only our table counts.
 
     Raises:
         ConfigError: it cannot be read, is no TOML, or holds a key or value that is not known.
     """
-    path = Path(os.path.abspath(path))
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot read the configuration: {error.strerror}") from error
+    return _load(os.path.abspath(path))
+
+
+def forget() -> None:
+    """Read every file again when it is next asked for."""
+    _load.cache_clear()
+    _nearest.cache_clear()
+
+
+@cache
+def _load(path: str) -> Config:
+    raw = _read(path)
     document = _parse(path, raw)
-    table = _own_table(document) if path.name == PYPROJECT else document
+    table = _own_table(document) if os.path.basename(path) == PYPROJECT else document
     return _Reader(path, raw.decode()).config({} if table is None else table)
 
 
 @cache
-def _nearest(directory: Path) -> Config:
-    own = directory / OWN_FILE
-    if own.is_file():
-        return load(own)
-    project = directory / PYPROJECT
-    if project.is_file() and _has_table(project):
-        return load(project)
-    return Config() if directory.parent == directory else _nearest(directory.parent)
+def _nearest(directory: str) -> Config:
+    own = os.path.join(directory, OWN_FILE)
+    if os.path.isfile(own):
+        return _load(own)
+    project = os.path.join(directory, PYPROJECT)
+    if os.path.isfile(project) and _has_table(project):
+        return _load(project)
+    above = os.path.dirname(directory)
+    return Config() if above == directory else _nearest(above)
 
 
-def _has_table(project: Path) -> bool:
+def _has_table(project: str) -> bool:
     """Whether a `pyproject.toml` configures this tool. One that does not is not parsed."""
-    try:
-        raw = project.read_bytes()
-    except OSError:
-        return False
-    if b"reducer-migrate" not in raw:
-        return False
-    return _own_table(_parse(project, raw)) is not None
+    raw = _read(project)
+    return b"reducer-migrate" in raw and _own_table(_parse(project, raw)) is not None
 
 
 def _own_table(document: dict[str, Any]) -> object:
@@ -126,23 +137,37 @@ def _own_table(document: dict[str, Any]) -> object:
     return tool.get("reducer-migrate") if isinstance(tool, dict) else None
 
 
-def _parse(path: Path, raw: bytes) -> dict[str, Any]:
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        problem = f"cannot read the configuration: {error.strerror}"
+        raise ConfigError(f"{_shown(path)}: {problem}") from error
+
+
+def _parse(path: str, raw: bytes) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
         document: dict[str, Any] = tomllib.loads(raw.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: the configuration is no TOML: {error}") from error
+    except ValueError as error:
+        raise ConfigError(f"{_shown(path)}: the configuration is no TOML: {error}") from error
     return document
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+def _shown(path: str) -> str:
+    """`path` relative to the working directory where it lies below it."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith(os.pardir) else relative
+
+
+class _Reader(NamedTuple):
     """Checks the decoded table of one file."""
 
-    path: Path
+    path: str
     text: str
 
     def config(self, table: object) -> Config:
@@ -151,26 +176,22 @@ class _Reader:
         values: dict[str, Any] = {}
         for key, value in table.items():
             if key not in _KEYS:
-                raise self.error(key, f"unknown key{_suggest(key, _KEYS)}", named=True)
+                raise ConfigError(f"{self.place(key)}: unknown key {key!r}{_suggest(key)}")
             values[key.replace("-", "_")] = _KEYS[key](self, key, value)
-        return Config(path=self.path, **values)
+        place = self.place("tilelang") if "tilelang" in table else None
+        return Config(path=self.path, place=place, **values)
 
-    def error(self, key: str, problem: str, *, named: bool = False) -> ConfigError:
-        line = self.line(key)
-        place = f"{self.path}:{line}" if line else str(self.path)
-        if named:
-            problem = problem.replace("unknown key", f"unknown key {key!r}", 1)
-            return ConfigError(f"{place}: {problem}")
-        return ConfigError(f"{place}: {key!r} {problem}")
+    def error(self, key: str, problem: str) -> ConfigError:
+        return ConfigError(f"{self.place(key)}: {key!r} {problem}")
 
-    def line(self, key: str) -> int:
-        """The line that sets `key`, from 1; 0 where it is not found. TOML parsers do not say."""
+    def place(self, key: str) -> str:
+        """`path:line` of the line that sets `key`. TOML parsers do not say: it is searched."""
         quoted = f"[\"']?{re.escape(key)}[\"']?"
         setting = re.compile(rf"[ \t]*(?:{quoted}[ \t]*[=.]|\[.*\b{quoted}[ \t]*\])")
         for number, line in enumerate(self.text.split("\n"), 1):
             if setting.match(line):
-                return number
-        return 0
+                return f"{_shown(self.path)}:{number}"
+        return _shown(self.path)
 
     def string(self, key: str, value: object) -> str:
         if not isinstance(value, str):
@@ -191,25 +212,26 @@ class _Reader:
         return tuple(value)
 
     def release(self, key: str, value: object) -> str:
+        from reducer_migrate.release import Releases
+
         text = self.string(key, value)
-        if text == "any":
-            return text
         try:
-            return str(Release.parse(text))
+            Releases(text)
         except ValueError as error:
             raise self.error(key, f"is {error}") from error
+        return text
 
-    def choice(self, key: str, value: object, known: Mapping[str, object]) -> str:
+    def choice(self, key: str, value: object, known: Iterable[str]) -> str:
         text = self.string(key, value)
         if text not in known:
             raise self.error(key, f"is {text!r}, expected one of {', '.join(known)}")
         return text
 
-    def dialect(self, key: str, value: object) -> Dialect:
-        return DIALECTS[self.choice(key, value, DIALECTS)]
+    def dialect(self, key: str, value: object) -> str:
+        return self.choice(key, value, DIALECTS)
 
     def output_format(self, key: str, value: object) -> str:
-        return self.choice(key, value, dict.fromkeys(OUTPUT_FORMATS))
+        return self.choice(key, value, OUTPUT_FORMATS)
 
     def selectors(self, key: str, value: object) -> tuple[str, ...]:
         from reducer_migrate.documentation import UnknownCodeError, resolve_selector
@@ -222,20 +244,24 @@ class _Reader:
                 raise self.error(key, f"names an {error}") from error
         return texts
 
-    def ignores(self, key: str, value: object) -> tuple[tuple[Patterns, tuple[str, ...]], ...]:
+    def ignores(self, key: str, value: object) -> tuple[tuple[Globs, tuple[str, ...]], ...]:
         if not isinstance(value, dict):
             raise self.error(key, f"must be a table from glob to codes, not {_kind(value)}")
         return tuple(
-            (Patterns(self.path.parent, (glob,)), self.selectors(glob, codes))
+            (Globs(self.directory, (glob,)), self.selectors(glob, codes))
             for glob, codes in value.items()
         )
 
-    def exclude(self, key: str, value: object) -> tuple[Patterns, ...]:
+    def exclude(self, key: str, value: object) -> tuple[Globs, ...]:
         globs = self.strings(key, value)
-        return (Patterns(self.path.parent, globs),) if globs else ()
+        return (Globs(self.directory, globs),) if globs else ()
 
-    def file(self, key: str, value: object) -> Path:
-        return Path(os.path.abspath(self.path.parent / self.string(key, value)))
+    def file(self, key: str, value: object) -> str:
+        return os.path.abspath(os.path.join(self.directory, self.string(key, value)))
+
+    @property
+    def directory(self) -> str:
+        return os.path.dirname(self.path)
 
 
 _KEYS: Mapping[str, Callable[[_Reader, str, object], object]] = {
@@ -255,11 +281,13 @@ _KEYS: Mapping[str, Callable[[_Reader, str, object], object]] = {
 }
 
 
-def _suggest(key: str, known: Mapping[str, object]) -> str:
-    close = difflib.get_close_matches(key.replace("_", "-").lower(), known, n=1)
+def _suggest(key: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(key.replace("_", "-").lower(), _KEYS, n=1)
     if close:
         return f"; did you mean {close[0]!r}?"
-    return f"; known keys are {', '.join(known)}"
+    return f"; known keys are {', '.join(_KEYS)}"
 
 
 def _kind(value: object) -> str:

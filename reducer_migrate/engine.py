@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from reducer_rules import Target
 
 from reducer_migrate.diagnostic import Diagnostic, Group
+from reducer_migrate.names import names_reducer as names_reducer
 from reducer_migrate.source import Source
-
-#: A file without one of these names holds no reducer operation.
-_NAMES = re.compile(rb"alloc_reducer|finalize_reducer|reducer_init|reducer_update")
-
-
-def names_reducer(raw: bytes) -> bool:
-    """Whether the bytes name a reducer operation: the only question asked of most files."""
-    return _NAMES.search(raw) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from reducer_rules.notices import FILE_ERRORS
 
 from reducer_migrate.documentation import resolve_selector
-from reducer_migrate.patterns import Patterns
+from reducer_migrate.globs import Globs
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class Selection:
 
     selected: tuple[str, ...] = ("",)
     ignored: tuple[str, ...] = ()
-    per_file: tuple[tuple[Patterns, tuple[str, ...]], ...] = ()
+    per_file: tuple[tuple[Globs, tuple[str, ...]], ...] = ()
 
     @classmethod
     def of(
@@ -30,7 +29,7 @@ class Selection:
         select: Iterable[str] | None = None,
         ignore: Iterable[str] = (),
         extend_select: Iterable[str] = (),
-        per_file_ignores: Iterable[tuple[Patterns, tuple[str, ...]]] = (),
+        per_file_ignores: Iterable[tuple[Globs, tuple[str, ...]]] = (),
     ) -> Selection:
         """Resolve selectors: codes, prefixes (`RM2`), kebab-case names, or `ALL`.
 
@@ -42,20 +41,19 @@ class Selection:
             tuple(resolve_selector(text) for text in (*chosen, *extend_select)),
             tuple(resolve_selector(text) for text in ignore),
             tuple(
-                (patterns, tuple(resolve_selector(text) for text in texts))
-                for patterns, texts in per_file_ignores
+                (globs, tuple(resolve_selector(text) for text in texts))
+                for globs, texts in per_file_ignores
             ),
         )
 
-    def selects(self, code: str, path: Path) -> bool:
+    def selects(self, code: str, path: str) -> bool:
         """Whether `code` is reported in the file at `path`. Trouble with a file always is."""
         if code in FILE_ERRORS:
             return True
         if _longest(self.selected, code) <= _longest(self.ignored, code):
             return False
         return not any(
-            code.startswith(prefixes) and patterns.match(path)
-            for patterns, prefixes in self.per_file
+            code.startswith(prefixes) and globs.match(path) for globs, prefixes in self.per_file
         )
 
 

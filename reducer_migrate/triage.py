@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from reducer_rules import Fix
 
@@ -45,9 +44,8 @@ def triage(
     candidates = sorted(
         (*commented.remaining, *commented.problems), key=lambda d: (d.start, d.end, d.code)
     )
-    path = Path(source.path)
-    selected = tuple(d for d in candidates if selection.selects(d.code, path))
-    ignored = tuple(d for d in candidates if not selection.selects(d.code, path))
+    selected = tuple(d for d in candidates if selection.selects(d.code, source.path))
+    ignored = tuple(d for d in candidates if not selection.selects(d.code, source.path))
     new, baselined = (selected, ()) if baseline is None else baseline.split(selected)
     silent = (*commented.suppressed, *ignored, *baselined)
     return Triage(

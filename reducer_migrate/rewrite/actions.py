@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reducer_migrate.frontend.updates import Leaf
 from reducer_rules import Fix
+
+from reducer_migrate.frontend.updates import Leaf
 
 
 @dataclass(frozen=True, slots=True, order=True)

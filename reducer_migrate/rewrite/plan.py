@@ -6,22 +6,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reducer_migrate.frontend import Reducer
-from reducer_migrate.frontend.syntax import names_in
-from reducer_migrate.rewrite.actions import (
-    Action,
-    CloseEpoch,
-    ConvertUpdate,
-    Guard,
-    Hoist,
-    Key,
-    OpenEpoch,
-    Plan,
-    RemoveInit,
-    Rename,
-    RewriteAlloc,
-    RewriteUpdate,
-)
 from reducer_rules import Fix, Op
 from reducer_rules.epochs import is_identity
 from reducer_rules.monoid import integer_bounds
@@ -38,6 +22,23 @@ from reducer_rules.timeline import (
     Store,
     Update,
     UpdateForm,
+)
+
+from reducer_migrate.frontend import Reducer
+from reducer_migrate.frontend.syntax import names_in
+from reducer_migrate.rewrite.actions import (
+    Action,
+    CloseEpoch,
+    ConvertUpdate,
+    Guard,
+    Hoist,
+    Key,
+    OpenEpoch,
+    Plan,
+    RemoveInit,
+    Rename,
+    RewriteAlloc,
+    RewriteUpdate,
 )
 
 
@@ -145,9 +146,7 @@ def _one_line(reducer: Reducer, event: Alloc, position: int, text: str) -> str:
     return next(ast.unparse(key.value) for key in call.keywords if key.arg == name)
 
 
-def _init(
-    reducer: Reducer, event: Init, dialect: Dialect, names: _Names
-) -> Iterator[Action]:
+def _init(reducer: Reducer, event: Init, dialect: Dialect, names: _Names) -> Iterator[Action]:
     statement = _statement(reducer, event)
     if event.form is InitForm.REDUCER_INIT:
         if dialect is Dialect.RFC and event.fill is None and _beside_alloc(reducer, event):
@@ -206,9 +205,7 @@ def _is_python_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
-def _update(
-    reducer: Reducer, event: Update, dialect: Dialect, names: _Names
-) -> Iterator[Action]:
+def _update(reducer: Reducer, event: Update, dialect: Dialect, names: _Names) -> Iterator[Action]:
     statement = _statement(reducer, event)
     rfc = dialect is Dialect.RFC
     if event.form in (UpdateForm.SHIPPED, UpdateForm.RFC):
@@ -275,9 +272,7 @@ def _move(reducer: Reducer, event: Finalize, flags: list[Branch]) -> list[Action
     first = flags[0]
     before = [update.span.line for update in timeline.updates]
     if all(line < first.span.line for line in before):
-        return [
-            Hoist(_statement(reducer, event), Key(first.span.line, first.span.column))
-        ]
+        return [Hoist(_statement(reducer, event), Key(first.span.line, first.span.column))]
     if len(flags) > 1 or first.arm != 0:
         return _refuse_move(event, first, "the flag is nested or negated")
     if not all(first in update.context for update in timeline.updates):
@@ -325,5 +320,3 @@ def _call(reducer: Reducer, event: Event) -> ast.Call:
 def _statement(reducer: Reducer, event: Event) -> Key:
     statement = reducer.sites[event.ident].statement
     return Key(statement.lineno, statement.col_offset)
-
-

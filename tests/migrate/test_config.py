@@ -5,21 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from reducer_rules.timeline import Dialect
 
 from reducer_migrate import config
 from reducer_migrate.config import Config, ConfigError, config_for, load
-from reducer_migrate.patterns import Patterns
+from reducer_migrate.globs import Globs
 
 
 @pytest.fixture(autouse=True)
 def fresh():
     yield
-    config.load.cache_clear()
-    config._nearest.cache_clear()
+    config.forget()
 
 
 def write(path, text):
@@ -48,27 +45,29 @@ with-compat = false
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "place", "text"),
     [
-        ("reducer-migrate.toml", FULL.format(table="")),
+        ("reducer-migrate.toml", "{path}:1", FULL.format(table="")),
         (
             "pyproject.toml",
+            "{path}:2",
             "[tool.reducer-migrate]\n" + FULL.format(table="tool.reducer-migrate."),
         ),
     ],
 )
-def test_every_key_is_read(tmp_path, name, text):
+def test_every_key_is_read(tmp_path, name, place, text):
     path = write(tmp_path / name, text)
-    assert load(path) == Config(
-        path=path,
+    assert load(str(path)) == Config(
+        path=str(path),
         tilelang="0.1.13",
-        dialect=Dialect.RFC,
+        place=place.format(path=path),
+        dialect="rfc",
         select=("RM1", "RM2"),
         ignore=("RM104",),
         extend_select=("unused-suppression",),
-        per_file_ignores=((Patterns(tmp_path, ("tests/*",)), ("RM3",)),),
-        exclude=(Patterns(tmp_path, ("third_party/", "*_generated.py")),),
-        baseline=tmp_path / "ci" / "baseline.json",
+        per_file_ignores=((Globs(str(tmp_path), ("tests/*",)), ("RM3",)),),
+        exclude=(Globs(str(tmp_path), ("third_party/", "*_generated.py")),),
+        baseline=f"{tmp_path}/ci/baseline.json",
         output_format="sarif",
         unsafe_fixes=True,
         include_docs=True,
@@ -82,49 +81,49 @@ def test_the_nearest_file_up_from_the_source_counts(tmp_path):
     write(tmp_path / "a" / "pyproject.toml", "[project]\nname = 'x'\n")
     write(tmp_path / "a" / "b" / "reducer-migrate.toml", "strict = false\n")
     write(tmp_path / "a" / "b" / "pyproject.toml", "[tool.reducer-migrate]\nstrict = true\n")
-    assert config_for(tmp_path / "k.py").strict is True
-    assert config_for(tmp_path / "a" / "k.py").path == tmp_path / "pyproject.toml"
-    assert config_for(tmp_path / "a" / "b" / "c" / "k.py").strict is False
-    assert config_for(tmp_path / "a" / "b").path == tmp_path / "a" / "b" / "reducer-migrate.toml"
+    assert config_for(f"{tmp_path}/k.py").strict is True
+    assert config_for(f"{tmp_path}/a/k.py").path == f"{tmp_path}/pyproject.toml"
+    assert config_for(f"{tmp_path}/a/b/c/k.py").strict is False
+    assert config_for(f"{tmp_path}/a/b").path == f"{tmp_path}/a/b/reducer-migrate.toml"
 
 
 def test_a_pyproject_without_our_name_is_not_parsed(tmp_path):
     write(tmp_path / "pyproject.toml", "this is [no TOML\n")
-    assert config_for(tmp_path / "k.py").path is None
+    assert config_for(f"{tmp_path}/k.py").path is None
 
 
 def test_paths_are_relative_to_the_file_that_holds_them(tmp_path, monkeypatch):
     (tmp_path / "deep" / "er").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "deep")
     write(tmp_path / "reducer-migrate.toml", 'exclude = ["deep/er"]\nbaseline = "b.json"\n')
-    found = config_for(Path("er/k.py"))
-    assert found.baseline == tmp_path / "b.json"
-    assert found.excludes(Path("er/k.py"))
-    assert not found.excludes(Path("k.py"))
+    found = config_for("er/k.py")
+    assert found.baseline == f"{tmp_path}/b.json"
+    assert found.excludes("er/k.py")
+    assert not found.excludes("k.py")
 
 
 def test_options_win_over_the_file_and_lists_that_extend_add_up(tmp_path):
     file = Config(
-        path=tmp_path,
+        path="p.toml",
         tilelang="0.1.10",
         select=("RM1",),
         extend_select=("RM301",),
-        exclude=(Patterns(tmp_path, ("a",)),),
+        exclude=(Globs(str(tmp_path), ("a",)),),
         strict=True,
     )
     options = Config(
         select=("RM2",),
         extend_select=("RM9",),
-        exclude=(Patterns(tmp_path, ("b",)),),
+        exclude=(Globs(str(tmp_path), ("b",)),),
         strict=False,
     )
     merged = options.over(file)
     assert merged == Config(
-        path=tmp_path,
+        path="p.toml",
         tilelang="0.1.10",
         select=("RM2",),
         extend_select=("RM301", "RM9"),
-        exclude=(Patterns(tmp_path, ("a",)), Patterns(tmp_path, ("b",))),
+        exclude=(Globs(str(tmp_path), ("a",)), Globs(str(tmp_path), ("b",))),
         strict=False,
     )
 
@@ -164,21 +163,21 @@ KEYS = (
         ),
         (
             "tilelang = 'new'",
-            "'tilelang' is not a TileLang release: 'new' (expected for example 0.1.13)",
+            "'tilelang' is not a TileLang release: 'new' (expected for example 0.1.13, or any)",
         ),
     ],
 )
 def test_a_bad_key_or_value_is_named_with_its_line(tmp_path, line, message):
     path = write(tmp_path / "reducer-migrate.toml", f"# settings\n\n{line}\n")
     with pytest.raises(ConfigError) as caught:
-        config_for(tmp_path / "k.py")
+        config_for(f"{tmp_path}/k.py")
     assert str(caught.value) == f"{path}:3: {message}"
 
 
 def test_codes_in_per_file_ignores_are_checked(tmp_path):
     path = write(tmp_path / "reducer-migrate.toml", '[per-file-ignores]\n"a/*" = ["RN1"]\n')
     with pytest.raises(ConfigError) as caught:
-        load(path)
+        load(str(path))
     assert str(caught.value).startswith(f"{path}:2: 'a/*' names an unknown rule code 'RN1'")
 
 
@@ -193,7 +192,7 @@ def test_codes_in_per_file_ignores_are_checked(tmp_path):
 def test_a_file_that_is_no_toml_is_named(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ConfigError) as caught:
-        config_for(tmp_path / "k.py")
+        config_for(f"{tmp_path}/k.py")
     assert str(caught.value).startswith(f"{tmp_path / name}: {message}")
 
 
@@ -201,26 +200,29 @@ def test_a_file_that_is_no_toml_is_named(tmp_path, name, content, message):
 def test_a_table_of_the_wrong_type_is_no_traceback(tmp_path, text):
     path = write(tmp_path / "pyproject.toml", text)
     if text.startswith("tool"):
-        assert config_for(tmp_path / "k.py") == Config()
+        assert config_for(f"{tmp_path}/k.py") == Config()
         return
     with pytest.raises(ConfigError, match="'reducer-migrate' must be a table"):
-        load(path)
+        load(str(path))
 
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ConfigError) as caught:
-        load(tmp_path / "no.toml")
+        load(f"{tmp_path}/no.toml")
     assert str(caught.value) == (
         f"{tmp_path / 'no.toml'}: cannot read the configuration: No such file or directory"
     )
 
 
+HEAVY = {"tomllib", "tomli", "dataclasses", "difflib", "reducer_rules", "rich", "libcst"}
+
+
 def test_looking_for_configuration_imports_nothing_heavy(tmp_path):
     write(tmp_path / "pyproject.toml", "[project]\nname = 'x'\n")
     code = (
-        "import sys; from pathlib import Path; from reducer_migrate.config import config_for\n"
-        f"config_for(Path({str(tmp_path)!r}))\n"
-        "print(sorted({'tomllib', 'tomli', 'pathspec', 'rich', 'libcst'} & set(sys.modules)))"
+        "import sys; from reducer_migrate.config import config_for\n"
+        f"config_for({str(tmp_path)!r})\n"
+        f"print(sorted({HEAVY!r} & set(sys.modules)))"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(

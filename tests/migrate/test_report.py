@@ -14,8 +14,8 @@ from lint_samples import FINDINGS, FIXES, GROUPS, SOURCE, TEXT, finding
 
 from reducer_migrate.diagnostic import Position, apply_edits
 from reducer_migrate.documentation import find, markdown
-from reducer_migrate.report import FORMATS, render
 from reducer_migrate.report import statistics as statistics_report
+from reducer_migrate.report.formats import FORMATS, render
 from reducer_migrate.report.model import Fixes, position
 from reducer_migrate.source import Source
 

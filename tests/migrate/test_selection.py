@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from reducer_migrate.documentation import UnknownCodeError
-from reducer_migrate.patterns import Patterns
+from reducer_migrate.globs import Globs
 from reducer_migrate.selection import Selection
 
-KERNEL = Path("/project/src/kernel.py")
+KERNEL = "/project/src/kernel.py"
 
 
 @pytest.mark.parametrize(
@@ -47,10 +45,10 @@ def test_trouble_with_a_file_is_always_reported():
 )
 def test_per_file_ignores_are_globs_below_their_base(glob, hit):
     selection = Selection.of(
-        select=["RM104"], per_file_ignores=[(Patterns(Path("/project"), (glob,)), ("RM1",))]
+        select=["RM104"], per_file_ignores=[(Globs("/project", (glob,)), ("RM1",))]
     )
     assert selection.selects("RM104", KERNEL) is not hit
-    assert selection.selects("RM104", Path("/elsewhere/src/kernel.py"))
+    assert selection.selects("RM104", "/elsewhere/k.py")
 
 
 @pytest.mark.parametrize(
