@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reducer_rules import Release, Target
-from reducer_rules.notices import UNDECODABLE, UNPARSABLE, Notice
-from reducer_rules.timeline import Dialect
-
 from reducer_migrate.config import DIALECTS
 from reducer_migrate.diagnostic import Diagnostic, Position
 from reducer_migrate.engine import (
@@ -22,6 +18,9 @@ from reducer_migrate.engine import (
 from reducer_migrate.selection import Selection
 from reducer_migrate.source import Source, UndecodableError
 from reducer_migrate.triage import triage
+from reducer_rules import Release, Target
+from reducer_rules.notices import UNDECODABLE, UNPARSABLE, Notice
+from reducer_rules.timeline import Dialect
 
 _START = Position(1, 1)
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from reducer_rules.notices import FILE_ERRORS
-
 from reducer_migrate.diagnostic import Diagnostic
+from reducer_rules.notices import FILE_ERRORS
 
 _VERSION = 1
 

@@ -6,12 +6,11 @@ import errno
 import os
 from dataclasses import dataclass
 
-from reducer_rules import Severity
-
 from reducer_migrate.diagnostic import Diagnostic, Position
 from reducer_migrate.engine import UnparsableError
 from reducer_migrate.files.atomic import ChangedError, ReadOnlyError
 from reducer_migrate.source import Source, UndecodableError
+from reducer_rules import Severity
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,14 @@ import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from reducer_rules import Fix, Release, Severity, Target
-from reducer_rules.timeline import Dialect
-
 from reducer_migrate import engine, fault
 from reducer_migrate.diagnostic import Diagnostic, Group
 from reducer_migrate.files.atomic import replace_content
 from reducer_migrate.release import Releases
 from reducer_migrate.settings import Mode, Settings
 from reducer_migrate.source import Source, UndecodableError
+from reducer_rules import Fix, Release, Severity, Target
+from reducer_rules.timeline import Dialect
 
 
 @dataclass(frozen=True, slots=True)

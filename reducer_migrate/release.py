@@ -15,6 +15,7 @@ from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
+
 from reducer_rules.release import TESTED, Release
 
 if sys.version_info >= (3, 11):

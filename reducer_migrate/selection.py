@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reducer_rules.notices import FILE_ERRORS
-
 from reducer_migrate.documentation import resolve_selector
 from reducer_migrate.globs import Globs
+from reducer_rules.notices import FILE_ERRORS
 
 
 @dataclass(frozen=True, slots=True)

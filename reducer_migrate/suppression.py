@@ -8,11 +8,10 @@ import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reducer_rules.notices import FILE_ERRORS, UNKNOWN_SUPPRESSION, UNUSED_SUPPRESSION, Notice
-
 from reducer_migrate.diagnostic import Diagnostic, Position
 from reducer_migrate.documentation import UnknownCodeError, resolve_selector
 from reducer_migrate.source import Source
+from reducer_rules.notices import FILE_ERRORS, UNKNOWN_SUPPRESSION, UNUSED_SUPPRESSION, Notice
 
 #: Tokenizing costs more than this search, and almost no file has a suppression.
 _MARKER = re.compile(r"reducer\s*:\s*noqa", re.IGNORECASE)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from reducer_rules import Fix
-
 from reducer_migrate.baseline import Baseline
 from reducer_migrate.diagnostic import Diagnostic
 from reducer_migrate.engine import Analysis
 from reducer_migrate.selection import Selection
 from reducer_migrate.source import Source
 from reducer_migrate.suppression import suppress
+from reducer_rules import Fix
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from reducer_migrate.frontend.syntax import FunctionNode, called
 from reducer_migrate.frontend.walker import Reducer, Site, walk
 from reducer_migrate.source import Source
 
-__all__ = ["Reducer", "Site", "Unit", "build"]
+__all__ = ["Reducer", "Site", "Unit", "build", "imports_compat"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def build(source: Source, tree: ast.Module) -> Unit:
     for scope in _scopes(tree, make_scope(tree, None)):
         if any(called(node) == "alloc_reducer" for node in body_nodes(scope.node)):
             reducers += walk(scope, source)
-    return Unit(tree, tuple(reducers), _imports_compat(tree))
+    return Unit(tree, tuple(reducers), imports_compat(tree))
 
 
 def _scopes(node: ast.AST, scope: Scope) -> Iterator[Scope]:
@@ -44,7 +44,8 @@ def _scopes(node: ast.AST, scope: Scope) -> Iterator[Scope]:
             yield from _scopes(child, scope)
 
 
-def _imports_compat(tree: ast.Module) -> bool:
+def imports_compat(tree: ast.Module) -> bool:
+    """Whether the module imports the runtime, anywhere."""
     modules: list[str | None] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

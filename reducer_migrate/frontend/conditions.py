@@ -6,11 +6,10 @@ import ast
 import builtins
 from functools import reduce
 
-from reducer_rules.timeline import Condition
-
 from reducer_migrate.frontend.buffers import Buffer
 from reducer_migrate.frontend.scopes import Scope, parameters
 from reducer_migrate.frontend.syntax import called
+from reducer_rules.timeline import Condition
 
 _ORDER = (Condition.COMPILE_TIME, Condition.UNIFORM, Condition.UNKNOWN, Condition.THREAD)
 _THREAD_CALLS = frozenset(

@@ -10,9 +10,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reducer_rules.monoid import Op
-
 from reducer_migrate.frontend.syntax import called, same
+from reducer_rules.monoid import Op
 
 _OPERATORS: dict[type[ast.operator], Op] = {
     ast.Add: Op.SUM,

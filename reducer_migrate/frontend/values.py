@@ -8,11 +8,10 @@ import operator
 import re
 from collections.abc import Callable
 
-from reducer_rules.monoid import integer_bounds, is_float
-from reducer_rules.timeline import Fill
-
 from reducer_migrate.frontend.scopes import Scope
 from reducer_migrate.frontend.syntax import argument, called
+from reducer_rules.monoid import integer_bounds, is_float
+from reducer_rules.timeline import Fill
 
 _DEPTH = 8
 _DTYPE = re.compile(r"(u?int(8|16|32|64)|b?float(16|32|64)|float8_\w+|bool)\Z")

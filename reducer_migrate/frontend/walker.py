@@ -7,6 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
+from reducer_migrate.frontend import updates, values
+from reducer_migrate.frontend.buffers import (
+    Buffer,
+    declared_buffers,
+    expression_dtype,
+    shape_of,
+)
+from reducer_migrate.frontend.conditions import Conditions, join
+from reducer_migrate.frontend.scopes import Scope
+from reducer_migrate.frontend.syntax import (
+    ScopeNode,
+    argument,
+    bound_names,
+    called,
+    index_parts,
+    names_in,
+    same,
+    span_of,
+)
+from reducer_migrate.source import Source
 from reducer_rules.monoid import V1_OPS, Op
 from reducer_rules.timeline import (
     Alloc,
@@ -34,27 +54,6 @@ from reducer_rules.timeline import (
     UpdateForm,
     exclusive,
 )
-
-from reducer_migrate.frontend import updates, values
-from reducer_migrate.frontend.buffers import (
-    Buffer,
-    declared_buffers,
-    expression_dtype,
-    shape_of,
-)
-from reducer_migrate.frontend.conditions import Conditions, join
-from reducer_migrate.frontend.scopes import Scope
-from reducer_migrate.frontend.syntax import (
-    ScopeNode,
-    argument,
-    bound_names,
-    called,
-    index_parts,
-    names_in,
-    same,
-    span_of,
-)
-from reducer_migrate.source import Source
 
 _LOOPS = {
     "Parallel": LoopKind.PARALLEL,

@@ -5,7 +5,7 @@ A format only writes: whether files are rewritten, and the exit code, never depe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import import_module
 from typing import TextIO
 
@@ -21,9 +21,7 @@ def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     return sorted(diagnostics, key=lambda d: (d.path, d.start, d.end, d.code, d.message))
 
 
-def render(
-    format: str, diagnostics: Iterable[Diagnostic], fixes: Mapping[str, Fixes], out: TextIO
-) -> None:
+def render(format: str, diagnostics: Iterable[Diagnostic], fixes: Fixes, out: TextIO) -> None:
     """Write `diagnostics` to `out` as one complete document in `format`, one of `FORMATS`.
 
     `fixes` holds, by path, the edits that the diagnostics refer to; a path without an entry has

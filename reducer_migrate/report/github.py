@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TextIO
-
-from reducer_rules import Severity
 
 from reducer_migrate.diagnostic import Diagnostic
 from reducer_migrate.report.model import Fixes, shown_path
+from reducer_rules import Severity
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
-def render(diagnostics: Sequence[Diagnostic], fixes: Mapping[str, Fixes], out: TextIO) -> None:
+def render(diagnostics: Sequence[Diagnostic], fixes: Fixes, out: TextIO) -> None:
     for diagnostic in diagnostics:
         out.write(_command(diagnostic) + "\n")
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TextIO
-
-from reducer_rules import Severity
 
 from reducer_migrate.diagnostic import Diagnostic
 from reducer_migrate.report.model import Fixes, fingerprints, shown_path
+from reducer_rules import Severity
 
 _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE: "info"}
 
 
-def render(diagnostics: Sequence[Diagnostic], fixes: Mapping[str, Fixes], out: TextIO) -> None:
+def render(diagnostics: Sequence[Diagnostic], fixes: Fixes, out: TextIO) -> None:
     issues = [
         {
             "description": f"{diagnostic.code}: {diagnostic.message}",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TextIO
 
 from reducer_migrate.diagnostic import Diagnostic, Position
-from reducer_migrate.report.model import Fixes, fingerprints, group_of, replacements
+from reducer_migrate.report.model import Fixes, fingerprints, offer_of
 
 
-def render(diagnostics: Sequence[Diagnostic], fixes: Mapping[str, Fixes], out: TextIO) -> None:
+def render(diagnostics: Sequence[Diagnostic], fixes: Fixes, out: TextIO) -> None:
     findings = [
         {**finding(diagnostic, fixes), "fingerprint": fingerprint}
         for diagnostic, fingerprint in zip(diagnostics, fingerprints(diagnostics), strict=True)
@@ -18,7 +18,7 @@ def render(diagnostics: Sequence[Diagnostic], fixes: Mapping[str, Fixes], out: T
     out.write(json.dumps(findings, indent=2) + "\n")
 
 
-def finding(diagnostic: Diagnostic, fixes: Mapping[str, Fixes]) -> dict[str, Any]:
+def finding(diagnostic: Diagnostic, fixes: Fixes) -> dict[str, Any]:
     """One finding as JSON values, without its fingerprint."""
     return {
         "path": diagnostic.path,
@@ -34,20 +34,20 @@ def finding(diagnostic: Diagnostic, fixes: Mapping[str, Fixes]) -> dict[str, Any
     }
 
 
-def _fix(diagnostic: Diagnostic, fixes: Mapping[str, Fixes]) -> dict[str, Any] | None:
-    group = group_of(diagnostic, fixes)
-    if group is None:
+def _fix(diagnostic: Diagnostic, fixes: Fixes) -> dict[str, Any] | None:
+    offer = offer_of(diagnostic, fixes)
+    if offer is None:
         return None
     return {
-        "applicability": group.fix.value,
-        "group": group.ident,
+        "applicability": offer.group.fix.value,
+        "group": offer.group.ident,
         "edits": [
             {
                 "location": _location(edit.start),
                 "end_location": _location(edit.end),
                 "content": edit.text,
             }
-            for edit in replacements(fixes[diagnostic.path].source, group)
+            for edit in offer.replacements
         ],
     }
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from reducer_rules import Severity
-
 from reducer_migrate.diagnostic import Diagnostic
 from reducer_migrate.report.model import Fixes, shown_path
+from reducer_rules import Severity
 
 #: Characters that XML 1.0 cannot hold, not even escaped.
 _INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(diagnostics: Sequence[Diagnostic], fixes: Mapping[str, Fixes], out: TextIO) -> None:
+def render(diagnostics: Sequence[Diagnostic], fixes: Fixes, out: TextIO) -> None:
     failures = _failures(diagnostics)
     out.write('<?xml version="1.0" encoding="UTF-8"?>\n')
     counts = f'tests="{max(1, len(diagnostics))}" failures="{failures}"'

@@ -6,20 +6,12 @@ import hashlib
 import os
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reducer_migrate.diagnostic import Diagnostic, Group, Position
+from reducer_migrate.diagnostic import Diagnostic, Edit, Group, Position
 from reducer_migrate.source import Source
-
-
-@dataclass(frozen=True, slots=True)
-class Fixes:
-    """One file's text and the groups of edits that are offered for it."""
-
-    source: Source
-    groups: tuple[Group, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +23,33 @@ class Replacement:
     text: str
 
 
-def group_of(diagnostic: Diagnostic, fixes: Mapping[str, Fixes]) -> Group | None:
-    """The group that resolves `diagnostic`, where one is offered."""
-    offered = fixes.get(diagnostic.path)
-    if offered is None or diagnostic.group is None:
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The rewrite of one reducer as a report carries it: every replacement, or none."""
+
+    group: Group
+    replacements: tuple[Replacement, ...]
+
+
+#: The offers of each file, by its path as in the diagnostics, and by the group's ident.
+Fixes = Mapping[str, Mapping[int, Offer]]
+
+
+def offer_of(diagnostic: Diagnostic, fixes: Fixes) -> Offer | None:
+    """The rewrite that resolves `diagnostic`, where one is offered."""
+    if diagnostic.group is None:
         return None
-    return next((group for group in offered.groups if group.ident == diagnostic.group), None)
+    return fixes.get(diagnostic.path, {}).get(diagnostic.group)
 
 
-def replacements(source: Source, group: Group) -> tuple[Replacement, ...]:
+def offer(source: Source, group: Group, edits: Iterable[Edit]) -> Offer:
     """The edits of one group as positions, in order."""
-    return tuple(
-        Replacement(position(source, edit.start), position(source, edit.end), edit.text)
-        for edit in sorted(group.edits)
+    return Offer(
+        group,
+        tuple(
+            Replacement(position(source, edit.start), position(source, edit.end), edit.text)
+            for edit in sorted(edits)
+        ),
     )
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
 
 from reducer_migrate import __version__
-from reducer_migrate.diagnostic import Diagnostic, Group, Position
+from reducer_migrate.diagnostic import Diagnostic, Position
 from reducer_migrate.documentation import Entry, find, markdown
 from reducer_migrate.report.model import (
     Fixes,
+    Offer,
     fingerprints,
-    group_of,
-    replacements,
+    offer_of,
     shown_path,
 )
 
@@ -25,7 +25,7 @@ _SCHEMA = (
 )
 
 
-def render(diagnostics: Sequence[Diagnostic], fixes: Mapping[str, Fixes], out: TextIO) -> None:
+def render(diagnostics: Sequence[Diagnostic], fixes: Fixes, out: TextIO) -> None:
     codes = sorted({diagnostic.code for diagnostic in diagnostics})
     results = [
         _result(diagnostic, codes.index(diagnostic.code), fingerprint, fixes)
@@ -58,9 +58,7 @@ def _rule(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _result(
-    diagnostic: Diagnostic, index: int, fingerprint: str, fixes: Mapping[str, Fixes]
-) -> dict[str, Any]:
+def _result(diagnostic: Diagnostic, index: int, fingerprint: str, fixes: Fixes) -> dict[str, Any]:
     location = {
         "artifactLocation": _artifact(diagnostic.path),
         "region": _region(diagnostic.start, diagnostic.end),
@@ -73,13 +71,13 @@ def _result(
         "locations": [{"physicalLocation": location}],
         "partialFingerprints": {"findingHash/v1": fingerprint},
     }
-    group = group_of(diagnostic, fixes)
-    if group is not None:
-        result["fixes"] = [_fix(diagnostic, fixes[diagnostic.path], group)]
+    offer = offer_of(diagnostic, fixes)
+    if offer is not None:
+        result["fixes"] = [_fix(diagnostic, offer)]
     return result
 
 
-def _fix(diagnostic: Diagnostic, fixes: Fixes, group: Group) -> dict[str, Any]:
+def _fix(diagnostic: Diagnostic, offer: Offer) -> dict[str, Any]:
     """The whole group: applying a part of it would leave half a conversion."""
     change = {
         "artifactLocation": _artifact(diagnostic.path),
@@ -88,13 +86,13 @@ def _fix(diagnostic: Diagnostic, fixes: Fixes, group: Group) -> dict[str, Any]:
                 "deletedRegion": _region(edit.start, edit.end),
                 "insertedContent": {"text": edit.text},
             }
-            for edit in replacements(fixes.source, group)
+            for edit in offer.replacements
         ],
     }
     return {
-        "description": {"text": f"Rewrite every statement of reducer {group.reducer!r}"},
+        "description": {"text": f"Rewrite every statement of reducer {offer.group.reducer!r}"},
         "artifactChanges": [change],
-        "properties": {"applicability": group.fix.value},
+        "properties": {"applicability": offer.group.fix.value},
     }
 
 

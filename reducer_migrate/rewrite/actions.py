@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reducer_rules import Fix
-
 from reducer_migrate.frontend.updates import Leaf
+from reducer_rules import Fix
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -6,6 +6,22 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from reducer_migrate.frontend import Reducer
+from reducer_migrate.frontend.syntax import names_in
+from reducer_migrate.rewrite.actions import (
+    Action,
+    CloseEpoch,
+    ConvertUpdate,
+    Guard,
+    Hoist,
+    Key,
+    OpenEpoch,
+    Plan,
+    RemoveInit,
+    Rename,
+    RewriteAlloc,
+    RewriteUpdate,
+)
 from reducer_rules import Fix, Op
 from reducer_rules.epochs import is_identity
 from reducer_rules.monoid import integer_bounds
@@ -24,28 +40,12 @@ from reducer_rules.timeline import (
     UpdateForm,
 )
 
-from reducer_migrate.frontend import Reducer
-from reducer_migrate.frontend.syntax import names_in
-from reducer_migrate.rewrite.actions import (
-    Action,
-    CloseEpoch,
-    ConvertUpdate,
-    Guard,
-    Hoist,
-    Key,
-    OpenEpoch,
-    Plan,
-    RemoveInit,
-    Rename,
-    RewriteAlloc,
-    RewriteUpdate,
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a reducer that the rules allow is left alone, at one of its events."""
 
+    code: str
     event: Event
     message: str
     help: str
@@ -92,6 +92,7 @@ def _base(reducer: Reducer) -> str | Refusal:
     if isinstance(call.func, ast.Attribute):
         return ast.unparse(call.func.value)
     return Refusal(
+        "RM006",
         alloc,
         f"`{reducer.timeline.name}` is allocated by a bare `{ast.unparse(call.func)}`, "
         "so there is no name to reach the other operations by",
@@ -304,6 +305,7 @@ def _parameters(reducer: Reducer) -> set[str]:
 
 def _refuse_move(event: Finalize, flag: Branch, why: str) -> Refusal:
     return Refusal(
+        "RM221",
         event,
         f"the finalize is under `if {flag.text}` and the init is not, and {why}",
         "with the flag off the epoch would never close: put the allocation, the init, the "

@@ -7,7 +7,7 @@ alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -27,10 +27,13 @@ from reducer_rules.timeline import (
     InitForm,
     Timeline,
     exclusive,
+    pairs,
 )
 
 _E = TypeVar("_E", bound=Event)
 _Key = int | str
+#: Every way a condition can be decided.
+ALL_CONDITIONS = frozenset(Condition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +160,29 @@ def branch_key(branch: Branch) -> _Key:
     return branch.text if stable and branch.text else branch.ident
 
 
-def covers(sources: Iterable[Event], target: Event) -> bool:
-    """Whether every path to `target` passes one of `sources`, loops taken to run at least once."""
-    held = {(branch_key(branch), branch.arm) for branch in target.branches}
-    needs = [
-        frozenset((branch_key(b), b.arm) for b in source.branches) - held for source in sources
-    ]
-    return _exhaustive(needs)
+def extra_branches(event: Event, beyond: Event) -> tuple[Branch, ...]:
+    """The branches around `event` that do not decide alike for `beyond`."""
+    held = {(branch_key(branch), branch.arm) for branch in beyond.branches}
+    return tuple(b for b in event.branches if (branch_key(b), b.arm) not in held)
+
+
+def covers(
+    sources: Iterable[Event], target: Event, conditions: Container[Condition] = ALL_CONDITIONS
+) -> bool:
+    """Whether every path to `target` passes one of `sources`, loops taken to run at least once.
+
+    Only branches decided by one of `conditions` count.
+    """
+    return _exhaustive(
+        [
+            frozenset(
+                (branch_key(branch), branch.arm)
+                for branch in extra_branches(source, target)
+                if branch.condition in conditions
+            )
+            for source in sources
+        ]
+    )
 
 
 def _exhaustive(needs: list[frozenset[tuple[_Key, int]]]) -> bool:
@@ -177,6 +196,15 @@ def _exhaustive(needs: list[frozenset[tuple[_Key, int]]]) -> bool:
         _exhaustive([need - {(key, arm)} for need in needs if (key, 1 - arm) not in need])
         for arm in (0, 1)
     )
+
+
+def repeats(events: tuple[_E, ...]) -> tuple[tuple[_E, _E], ...]:
+    """Every event that one emitted program holds a second time, with the first of its kind."""
+    found: dict[int, tuple[_E, _E]] = {}
+    for earlier, later in pairs(events):
+        if not traced_apart(earlier.context, later.context):
+            found.setdefault(later.ident, (earlier, later))
+    return tuple(found.values())
 
 
 def emitted(context: Context) -> tuple[Frame, ...]:

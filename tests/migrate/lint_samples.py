@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from reducer_rules import Fix, Severity
-
 from reducer_migrate.diagnostic import Diagnostic, Edit, Group, Position
 from reducer_migrate.engine import Analysis
-from reducer_migrate.report.model import Fixes
+from reducer_migrate.report.model import offer
 from reducer_migrate.source import Source
+from reducer_rules import Fix, Severity
 
 TEXT = """\
 # \u00fcber <sums> & "maxima"
@@ -102,18 +101,15 @@ def edit(old: str, new: str) -> Edit:
     return Edit(start, start + len(old), new)
 
 
-GROUPS = (
-    Group(
-        1,
-        "acc",
-        (
-            edit('"float32", replication="all"', '"float32"'),
-            edit("T.clear(acc)", "T.reducer_init(acc)"),
-            edit("acc[0] += A[i]", "T.reducer_update(acc[0], A[i])"),
-        ),
+GROUPS = (Group(1, "acc"), Group(2, "best", Fix.UNSAFE))
+EDITS = {
+    1: (
+        edit('"float32", replication="all"', '"float32"'),
+        edit("T.clear(acc)", "T.reducer_init(acc)"),
+        edit("acc[0] += A[i]", "T.reducer_update(acc[0], A[i])"),
     ),
-    Group(2, "best", (edit("T.fill(", "T.reducer_init("),), Fix.UNSAFE),
-)
+    2: (edit("T.fill(", "T.reducer_init("),),
+}
 ANALYSIS = Analysis(FINDINGS, GROUPS)
 SOURCE = Source.of(TEXT, "kernels/row sum.py")
-FIXES = {SOURCE.path: Fixes(SOURCE, GROUPS)}
+FIXES = {SOURCE.path: {group.ident: offer(SOURCE, group, EDITS[group.ident]) for group in GROUPS}}

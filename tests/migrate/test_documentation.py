@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from reducer_rules.notices import NOTICES
 
 from reducer_migrate.documentation import UnknownCodeError, entries, find
 from reducer_migrate.listing import explain, rule_table
 from reducer_migrate.source import Source
 from reducer_migrate.suppression import suppress
+from reducer_rules.notices import NOTICES
 
 
 def test_codes_and_names_are_unique_and_in_order():
