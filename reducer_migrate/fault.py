@@ -37,12 +37,12 @@ UNWRITABLE = Fault(
     "RM004", "unwritable", "make the file and its directory writable, or see the edit with `--diff`"
 )
 INTERNAL = Fault(
-    "RM006",
+    "RM007",
     "internal-error",
     "this is a bug in reducer-migrate: run with `--debug` and report the traceback",
 )
 
-#: Every fault by its code. RM005 is the engine's: the release is older than the v2 syntax.
+#: Every fault by its code. RM005 and RM006 are the engine's: an older release, an edit given up.
 FAULTS = {
     fault.code: fault for fault in (UNPARSABLE, UNDECODABLE, UNREADABLE, UNWRITABLE, INTERNAL)
 }

@@ -6,16 +6,15 @@ Reached for such files only, so that a run over others never loads the engine.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from reducer_migrate import engine, fault
-from reducer_migrate.diagnostic import Diagnostic, Group
+from reducer_migrate.diagnostic import Diagnostic
 from reducer_migrate.files.atomic import replace_content
 from reducer_migrate.release import Releases
 from reducer_migrate.settings import Mode, Settings
 from reducer_migrate.source import Source, UndecodableError
-from reducer_rules import Fix, Release, Severity, Target
+from reducer_rules import Release, Target
 from reducer_rules.timeline import Dialect
 
 
@@ -23,6 +22,7 @@ from reducer_rules.timeline import Dialect
 class Outcome:
     """What became of one file.
 
+    `diagnostics` remain, `notes` say how something was rewritten and fail nothing.
     `new` differs from `old` where the file was, or would be, rewritten. `rewritten` counts the
     reducers concerned; under `--check` no new text is made and it counts what an edit is
     pending for. `failed` says that the file itself could not be dealt with.
@@ -30,6 +30,7 @@ class Outcome:
 
     path: str
     diagnostics: tuple[Diagnostic, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
     old: bytes = b""
     new: bytes = b""
     rewritten: int = 0
@@ -39,10 +40,6 @@ class Outcome:
     def edited(self) -> bool:
         """Whether an edit was made or is pending."""
         return self.rewritten > 0 or self.old != self.new
-
-    def count(self, severity: Severity) -> int:
-        """How many findings of that severity remain."""
-        return sum(diagnostic.severity is severity for diagnostic in self.diagnostics)
 
 
 class Pipeline:
@@ -90,30 +87,23 @@ class Pipeline:
             target=Target(release, dialect=self._dialect),
             add_import=settings.with_compat,
             unsafe=settings.unsafe_fixes,
+            lint=settings.mode is Mode.CHECK,
         )
         analysis = engine.analyse(source, options)
-        pending = _allowed(analysis.groups, settings.unsafe_fixes)
+        pending = len(analysis.groups)
         if settings.mode is Mode.CHECK or not pending:
-            return Outcome(path, analysis.diagnostics, raw, raw, len(pending))
+            return Outcome(path, analysis.diagnostics, (), raw, raw, pending)
         result = engine.rewrite(source, analysis, options)
         new = source.encode(result.text)
-        return Outcome(path, result.remaining, raw, new, _reducers(result.fixed))
+        return Outcome(path, result.remaining, result.notes, raw, new, result.reducers)
 
     def _trace(self) -> None:
         if self._settings.debug:
             traceback.print_exc()
 
 
-def _allowed(groups: Iterable[Group], unsafe: bool) -> list[Group]:
-    return [group for group in groups if group.fix is Fix.SAFE or unsafe]
-
-
-def _reducers(fixed: Iterable[Diagnostic]) -> int:
-    return len({item.group for item in fixed if item.group is not None})
-
-
 def _failed(path: str, raw: bytes, diagnostic: Diagnostic) -> Outcome:
-    return Outcome(path, (diagnostic,), raw, raw, failed=True)
+    return Outcome(path, (diagnostic,), (), raw, raw, failed=True)
 
 
 def _store(outcome: Outcome) -> Outcome:
@@ -127,6 +117,7 @@ def _store(outcome: Outcome) -> Outcome:
         return replace(
             outcome,
             diagnostics=(diagnostic, *outcome.diagnostics),
+            notes=(),
             new=outcome.old,
             rewritten=0,
             failed=True,

@@ -98,18 +98,19 @@ class Run:
     def _report(self, outcome: Outcome, findings: Output) -> None:
         self.tally.add(outcome)
         patch = self.settings.mode is Mode.DIFF and outcome.old != outcome.new
-        if not patch and not outcome.diagnostics:
+        said = (*outcome.notes, *outcome.diagnostics)
+        if not patch and not said:
             return
         self._progress.hide()
         if patch:
             from reducer_migrate.report.diff import unified
 
             self._out.bytes(unified(outcome.path, outcome.old, outcome.new))
-        if outcome.diagnostics:
+        if said:
             from reducer_migrate.report.render import ansi, plain, render
 
             style = ansi if findings.colour else plain
-            for diagnostic in outcome.diagnostics:
+            for diagnostic in said:
                 findings.text(render(diagnostic, style))
 
     def _finish(self) -> int:

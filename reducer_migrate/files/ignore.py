@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 
@@ -33,15 +33,47 @@ class Rule(NamedTuple):
         return re.match(self.text, subject) is not None
 
 
+class _Rules:
+    """Rules with a quick answer for the usual case, that none of them matches."""
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self._rules = rules
+        literals = [rule for rule in rules if rule.kind == "literal"]
+        self._names = {rule.text for rule in literals if not rule.anchored}
+        self._paths = {rule.text for rule in literals if rule.anchored}
+        self._suffixes = tuple(rule.text for rule in rules if rule.kind == "suffix")
+        self._name = _any(rule for rule in rules if not rule.anchored)
+        self._path = _any(rule for rule in rules if rule.anchored)
+
+    def decide(self, path: str, name: str) -> bool | None:
+        """What the last rule that matches says; `path` is relative, `name` its last part."""
+        if not (
+            name in self._names
+            or path in self._paths
+            or name.endswith(self._suffixes)
+            or (self._name and self._name(name))
+            or (self._path and self._path(path))
+        ):
+            return None
+        return next(not rule.negated for rule in self._rules if rule.matches(path, name))
+
+
+def _any(rules: Iterable[Rule]) -> Callable[[str], object] | None:
+    texts = [rule.text for rule in rules if rule.kind == "regex"]
+    return re.compile("|".join(texts)).match if texts else None
+
+
 class Patterns:
     """The patterns of one file or option, relative to the directory `base`."""
 
     def __init__(self, lines: Iterable[str], base: str) -> None:
         self.base = base if base.endswith(os.sep) else base + os.sep
-        rules = [rule for rule in map(parse, lines) if rule is not None]
-        self._for_directories = rules[::-1]
-        self._for_files = [rule for rule in self._for_directories if not rule.directories_only]
-        self._for_python = [rule for rule in self._for_files if _may_match_python(rule)]
+        # The last rule that matches decides, so the last comes first.
+        rules = [rule for rule in map(parse, lines) if rule is not None][::-1]
+        files = [rule for rule in rules if not rule.directories_only]
+        self._directories = _Rules(rules)
+        self._files = _Rules(files)
+        self._python = _Rules([rule for rule in files if _may_match_python(rule)])
 
     def decide(self, path: str, directory: bool) -> bool | None:
         """True: ignored, False: expressly kept, None: nothing matches. `path` is absolute."""
@@ -52,13 +84,8 @@ class Patterns:
         relative = relative.replace(os.sep, "/")
         name = relative.rpartition("/")[2]
         if directory:
-            rules = self._for_directories
-        else:
-            rules = self._for_python if name.endswith(".py") else self._for_files
-        for rule in rules:
-            if rule.matches(relative, name):
-                return not rule.negated
-        return None
+            return self._directories.decide(relative, name)
+        return (self._python if name.endswith(".py") else self._files).decide(relative, name)
 
     def covers(self, path: str, directory: bool = False) -> bool:
         """Whether `path` (absolute) or a directory that holds it is ignored."""
@@ -172,4 +199,9 @@ def _translate_set(text: str) -> str:
         ),
         body[1:] if negated else body,
     )
-    return f"(?!/)[{'^' if negated else ''}{body}]"
+    members = f"[{'^' if negated else ''}{body}]"
+    try:
+        re.compile(members)
+    except re.error:
+        return "(?!)"  # A range like [z-a] holds nothing.
+    return f"(?!/){members}"
