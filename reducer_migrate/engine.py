@@ -163,7 +163,7 @@ def _collect(
     plans: list[Plan] = []
     groups: list[Group] = []
     refused_release = None
-    taken = _names(unit.tree)
+    taken: dict[ast.AST, set[str]] = {}
     dialect = target.dialect or Dialect.SHIPPED
     for entry in judged:
         group: int | None = None
@@ -171,7 +171,9 @@ def _collect(
         if entry.wanted and not target.native_v2:
             refused_release = refused_release or entry
         elif entry.wanted:
-            plan = make_plan(entry.reducer, dialect, taken, unsafe=entry.unsafe)
+            node = entry.reducer.scope.node
+            names = taken.setdefault(node, _names(node))
+            plan = make_plan(entry.reducer, dialect, names, unsafe=entry.unsafe)
             if isinstance(plan, Refusal):
                 findings = (_refusal(plan, entry),)
             else:
@@ -185,8 +187,8 @@ def _collect(
     return Analysis(tuple(ordered), tuple(groups), unit.tree, tuple(plans))
 
 
-def _names(tree: ast.Module) -> set[str]:
-    """Every name the module uses, so that a fresh one collides with none."""
+def _names(tree: ast.AST) -> set[str]:
+    """Every name used in a function and what is nested in it: a fresh one collides with none."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reducer_migrate.frontend.scopes import Scope, body_nodes, make_scope
-from reducer_migrate.frontend.syntax import FunctionNode, called
+from reducer_migrate.frontend.scopes import Scope, allocates, body_nodes, make_scope
+from reducer_migrate.frontend.syntax import FunctionNode
 from reducer_migrate.frontend.walker import Reducer, Site, walk
 from reducer_migrate.source import Source
 
@@ -27,7 +27,7 @@ def build(source: Source, tree: ast.Module) -> Unit:
     """Build the timelines of every reducer in `source`."""
     reducers: list[Reducer] = []
     for scope in _scopes(tree, make_scope(tree, None)):
-        if any(called(node) == "alloc_reducer" for node in body_nodes(scope.node)):
+        if any(allocates(node, scope) for node in body_nodes(scope.node)):
             reducers += walk(scope, source)
     return Unit(tree, tuple(reducers), imports_compat(tree))
 

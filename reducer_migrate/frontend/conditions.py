@@ -95,7 +95,8 @@ class Conditions:
             return join(arguments, Condition.UNIFORM)
         if isinstance(node.func, ast.Attribute):
             return join(arguments, self.of(node.func.value))
-        return arguments
+        known = hasattr(builtins, name or "") or arguments is Condition.COMPILE_TIME
+        return arguments if known else join(arguments, Condition.UNKNOWN)
 
     def _parameter(self, parameter: ast.arg) -> Condition:
         """What a parameter of a traced function holds."""

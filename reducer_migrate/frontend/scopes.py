@@ -6,7 +6,13 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from reducer_migrate.frontend.syntax import FunctionNode, bound_names, called, same_scope
+from reducer_migrate.frontend.syntax import (
+    FunctionNode,
+    ScopeNode,
+    bound_names,
+    called,
+    same_scope,
+)
 
 _TRACING_DECORATORS = frozenset({"prim_func", "macro"})
 _JIT_DECORATORS = frozenset({"jit", "autotune", "lazy_jit"})
@@ -14,12 +20,17 @@ _JIT_DECORATORS = frozenset({"jit", "autotune", "lazy_jit"})
 
 @dataclass
 class Scope:
-    """A module or function. `single` maps a name bound exactly once to the value it gets."""
+    """A module or function.
+
+    `single` maps a name bound exactly once to the value it gets, `imported` a name to the module
+    it is imported from.
+    """
 
     node: ast.Module | FunctionNode
     parent: Scope | None
     bindings: dict[str, int] = field(default_factory=dict)
     single: dict[str, ast.expr] = field(default_factory=dict)
+    imported: dict[str, str] = field(default_factory=dict)
 
     @property
     def decorators(self) -> frozenset[str]:
@@ -63,7 +74,10 @@ class Scope:
 def body_nodes(node: ast.Module | FunctionNode) -> Iterator[ast.AST]:
     """Every node in the body of a module or function, nested scopes left out."""
     for statement in node.body:
-        yield from same_scope(statement)
+        if isinstance(statement, ScopeNode):
+            yield statement
+        else:
+            yield from same_scope(statement)
 
 
 def make_scope(node: ast.Module | FunctionNode, parent: Scope | None) -> Scope:
@@ -108,7 +122,10 @@ def _bind_node(scope: Scope, node: ast.AST) -> None:
         _bind(scope, node.name)
     elif isinstance(node, ast.Import | ast.ImportFrom):
         for alias in node.names:
-            _bind(scope, (alias.asname or alias.name).split(".")[0])
+            name = (alias.asname or alias.name).split(".")[0]
+            _bind(scope, name)
+            if isinstance(node, ast.ImportFrom):
+                scope.imported[name] = node.module or ""
 
 
 def _bind_target(scope: Scope, target: ast.expr, value: ast.expr) -> None:
@@ -133,3 +150,18 @@ def _last_name(decorator: ast.expr) -> str | None:
     if isinstance(decorator, ast.Attribute):
         return decorator.attr
     return decorator.id if isinstance(decorator, ast.Name) else None
+
+
+def allocates(node: ast.AST, scope: Scope) -> bool:
+    """Whether `node` is TileLang's `alloc_reducer`, and no function or method of that name.
+
+    The call's shape decides, since the language arrives under many names and often from a
+    re-export; a bare name must be imported from tilelang.
+    """
+    if called(node) != "alloc_reducer" or not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute):
+        base = node.func.value
+        return not (isinstance(base, ast.Name) and base.id in ("self", "cls"))
+    owner = scope.lookup("alloc_reducer")
+    return owner is not None and owner.imported.get("alloc_reducer", "").startswith("tilelang")

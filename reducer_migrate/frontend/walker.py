@@ -15,7 +15,7 @@ from reducer_migrate.frontend.buffers import (
     shape_of,
 )
 from reducer_migrate.frontend.conditions import Conditions, join
-from reducer_migrate.frontend.scopes import Scope
+from reducer_migrate.frontend.scopes import Scope, allocates
 from reducer_migrate.frontend.syntax import (
     ScopeNode,
     argument,
@@ -71,6 +71,8 @@ _LOOPS = {
 _TRACED_ITERATORS = frozenset({"enumerate", "zip", "reversed", "sorted", "list", "tuple", "items"})
 #: Operations of the language that write an argument, and which one.
 _WRITERS = {"copy": 1, "reduce": 1, "cumsum": 1, "gemm": 2, "atomic_add": 0, "atomic_max": 0}
+#: Operations that take the address of an element.
+_ADDRESS = frozenset({"address_of", "access_ptr", "tvm_access_ptr"})
 _METADATA = frozenset({"shape", "dtype", "name", "scope", "ndim"})
 
 
@@ -251,7 +253,7 @@ class _Walker:
         self, targets: list[ast.expr], value: ast.expr, node: ast.stmt, context: Context
     ) -> None:
         target = targets[0]
-        if called(value) == "alloc_reducer" and isinstance(value, ast.Call):
+        if allocates(value, self._scope) and isinstance(value, ast.Call):
             if len(targets) == 1 and isinstance(target, ast.Name):
                 self._alloc(target.id, value, node, context)
             else:
@@ -547,11 +549,18 @@ class _Walker:
         elif isinstance(node, ast.Attribute) and self._tracked(node.value) is not None:
             if node.attr not in _METADATA:
                 self._escape_node(node.value, EscapeKind.ADDRESS, statement, context, node.attr)
+        elif called(node) in _ADDRESS and isinstance(node, ast.Call):
+            for argument_node in node.args:
+                base = argument_node.value if isinstance(argument_node, ast.Subscript) else None
+                if base is not None:
+                    name = called(node) or ""
+                    self._escape_node(base, EscapeKind.ADDRESS, statement, context, name)
+            self._scan_call(node, statement, context, holder, skip)
         elif isinstance(node, ast.Call):
             self._scan_call(node, statement, context, holder, skip)
         elif isinstance(node, ast.Lambda):
             self._captures(node)
-        elif isinstance(node, ast.NamedExpr) and called(node.value) == "alloc_reducer":
+        elif isinstance(node, ast.NamedExpr) and allocates(node.value, self._scope):
             assert isinstance(node.value, ast.Call)
             self._unnamed(node.value, statement, context, ast.unparse(node.target))
         elif isinstance(node, ast.Compare) and _identity_test(node):
@@ -593,8 +602,7 @@ class _Walker:
         holder: int | None,
         skip: ast.expr | None,
     ) -> None:
-        name = called(call)
-        if name == "alloc_reducer":
+        if allocates(call, self._scope):
             self._unnamed(call, statement, context, "it is used where it is allocated")
         self._scan(call.func, statement, context, holder=holder, skip=skip)
         arguments: list[tuple[int | str | None, ast.expr]] = [

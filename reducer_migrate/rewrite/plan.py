@@ -23,7 +23,7 @@ from reducer_migrate.rewrite.actions import (
     RewriteUpdate,
 )
 from reducer_rules import Fix, Op
-from reducer_rules.epochs import is_identity
+from reducer_rules.epochs import apart, is_identity
 from reducer_rules.monoid import integer_bounds
 from reducer_rules.timeline import (
     Alloc,
@@ -32,10 +32,12 @@ from reducer_rules.timeline import (
     Dialect,
     Event,
     Finalize,
+    Frame,
     Init,
     InitForm,
     Load,
     Store,
+    Timeline,
     Update,
     UpdateForm,
 )
@@ -172,13 +174,19 @@ def _beside_alloc(reducer: Reducer, event: Init) -> bool:
 def _opening(reducer: Reducer, event: Init, statement: Key, names: _Names) -> OpenEpoch:
     """How an epoch opens: plainly at the identity, else with a seed of the reducer's dtype."""
     timeline = reducer.timeline
-    op = timeline.op
+    op = _op_at(timeline, event)
     if event.fill is None:
         seed = None if op is Op.SUM else "0"
         return OpenEpoch(statement, names.base, seed)
     if op is not None and is_identity(op, timeline.dtype, event.fill):
         return OpenEpoch(statement, names.base)
     return OpenEpoch(statement, names.base, keep=True, cast=_seed_cast(reducer, event))
+
+
+def _op_at(timeline: Timeline, event: Event) -> Op | None:
+    """The combine of the allocations that may be in force at `event`, where they agree."""
+    ops = {alloc.op for alloc in timeline.allocs if not apart(alloc.context, event.context)}
+    return ops.pop() if len(ops) == 1 else None
 
 
 def _seed_cast(reducer: Reducer, event: Init) -> str | None:
@@ -251,8 +259,7 @@ def _extra_flags(inits: tuple[Init, ...], event: Finalize) -> list[Branch]:
     return [
         branch
         for branch in event.branches
-        if branch.condition is Condition.COMPILE_TIME
-        and not all(branch in init.context for init in inits)
+        if branch.condition is Condition.COMPILE_TIME and not _in_all(branch, inits)
     ]
 
 
@@ -271,20 +278,36 @@ def _move(reducer: Reducer, event: Finalize, flags: list[Branch]) -> list[Action
     if extra != list(flags):
         return _refuse_move(event, flags[0], "another condition or loop stands between them")
     first = flags[0]
-    before = [update.span.line for update in timeline.updates]
-    if all(line < first.span.line for line in before):
+    obstacle = _guard_obstacle(reducer, flags)
+    if obstacle is None:
+        opening = [*timeline.allocs, *timeline.inits]
+        return [Guard(_statement(reducer, moved), first.text) for moved in opening]
+    if all(update.span.line < first.span.line for update in timeline.updates):
         return [Hoist(_statement(reducer, event), Key(first.span.line, first.span.column))]
+    return _refuse_move(event, first, obstacle)
+
+
+def _guard_obstacle(reducer: Reducer, flags: list[Branch]) -> str | None:
+    """Why the allocation and the init cannot go under the flag; None where they can."""
+    first = flags[0]
     if len(flags) > 1 or first.arm != 0:
-        return _refuse_move(event, first, "the flag is nested or negated")
-    if not all(first in update.context for update in timeline.updates):
-        return _refuse_move(event, first, "some updates are under the flag and some are not")
-    if not _evaluable(reducer, first):
-        return _refuse_move(event, first, "the flag is bound inside the kernel")
-    opening = [*timeline.allocs, *timeline.inits]
-    return [Guard(_statement(reducer, moved), first.text) for moved in opening]
+        return "the flag is nested or negated"
+    if not all(
+        any(_alike(first, branch) for branch in update.branches)
+        for update in reducer.timeline.updates
+    ):
+        return "some updates are under the flag and some are not"
+    return None if _evaluable(reducer, first) else "the flag is bound inside the kernel"
 
 
-def _in_all(frame: object, inits: tuple[Init, ...]) -> bool:
+def _alike(left: Branch, right: Branch) -> bool:
+    return (left.ident, left.arm) == (right.ident, right.arm)
+
+
+def _in_all(frame: Frame, inits: tuple[Init, ...]) -> bool:
+    """Whether every init is inside `frame`, or inside a conditional that is decided alike."""
+    if isinstance(frame, Branch):
+        return all(any(_alike(frame, branch) for branch in init.branches) for init in inits)
     return all(frame in init.context for init in inits)
 
 

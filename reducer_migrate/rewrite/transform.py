@@ -7,6 +7,7 @@ comments survive the rest as well.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar, cast
 
 import libcst as cst
@@ -80,6 +81,7 @@ class _Editor(cst.CSTTransformer):
                 self._changes[action.statement] = action
         self._moved: dict[Key, list[cst.BaseStatement]] = {}
         self._guarded: dict[int, tuple[cst.BaseStatement, str]] = {}
+        self._removed: dict[int, cst.SimpleStatementLine] = {}
         self._done: set[Key] = set()
         self._keys = {*self._changes, *self._renames, *self._hoists, *self._guards}
 
@@ -108,6 +110,7 @@ class _Editor(cst.CSTTransformer):
     ) -> cst.BaseSmallStatement:
         action = self._take(original_node)
         if isinstance(action, RewriteAlloc):
+            self._note(action, updated_node.value)
             return updated_node.with_changes(value=_without_replication(updated_node.value))
         if isinstance(action, RewriteUpdate):
             target = updated_node.targets[0].target
@@ -119,6 +122,7 @@ class _Editor(cst.CSTTransformer):
     ) -> cst.BaseSmallStatement:
         action = self._take(original_node)
         if isinstance(action, RewriteAlloc) and updated_node.value is not None:
+            self._note(action, updated_node.value)
             return updated_node.with_changes(value=_without_replication(updated_node.value))
         return updated_node
 
@@ -145,6 +149,13 @@ class _Editor(cst.CSTTransformer):
             call = _close(call, action.result)
         return updated_node.with_changes(value=call)
 
+    def _note(self, action: RewriteAlloc, value: cst.BaseExpression) -> None:
+        """Keep the spelling of the shape and dtype for the result, unless it spans lines."""
+        if isinstance(value, cst.Call):
+            shape = _spelled(value, 0, "shape", action.shape)
+            dtype = _spelled(value, 1, "dtype", action.dtype)
+            self._changes[action.statement] = replace(action, shape=shape, dtype=dtype)
+
     def _take(self, node: cst.CSTNode) -> _StatementAction | None:
         key = self._key(node)
         action = self._changes.get(key)
@@ -162,8 +173,9 @@ class _Editor(cst.CSTTransformer):
         alone = len(original_node.body) == 1
         key = self._key(original_node.body[0])
         action = self._changes.get(key)
-        if alone and isinstance(action, RemoveInit) and not _comments(updated_node):
-            return cst.RemoveFromParent()
+        if alone and isinstance(action, RemoveInit) and not _ends_in_comment(updated_node):
+            self._removed[id(updated_node)] = updated_node
+            return updated_node
         if key in self._hoists:
             return self._hoist(key, updated_node, alone)
         lines: list[cst.BaseStatement] = [updated_node]
@@ -225,13 +237,31 @@ class _Editor(cst.CSTTransformer):
     def leave_IndentedBlock(
         self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
     ) -> cst.BaseSuite:
-        body = self._guard(updated_node.body) or [_pass()]
+        body = self._guard(self._remove(updated_node.body)) or [_pass()]
         return updated_node.with_changes(body=body)
 
     def leave_Module(self, original_node: cst.Module, updated_node: cst.Module) -> cst.Module:
         if self._moved:
             raise CannotEditError("the conditional to move a statement out of was not found")
-        return updated_node.with_changes(body=self._guard(updated_node.body))
+        body = self._guard(self._remove(updated_node.body))
+        return updated_node.with_changes(body=body)
+
+    def _remove(self, body: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
+        """Drop removed statements; the comments in front of them stay, on the next one."""
+        out: list[cst.BaseStatement] = []
+        waiting: list[cst.EmptyLine] = []
+        for line in body:
+            if id(line) in self._removed:
+                waiting += self._removed[id(line)].leading_lines
+                continue
+            if any(empty.comment is not None for empty in waiting):
+                own = cast(cst.SimpleStatementLine, line).leading_lines
+                line = cast(cst.SimpleStatementLine, line).with_changes(
+                    leading_lines=[*waiting, *own]
+                )
+            waiting = []
+            out.append(line)
+        return out
 
     def _guard(self, body: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
         """Put runs of guarded statements under one `if` each."""
@@ -261,10 +291,8 @@ def _if(test: str, body: list[cst.BaseStatement]) -> cst.If:
     )
 
 
-def _comments(line: cst.SimpleStatementLine) -> bool:
-    return line.trailing_whitespace.comment is not None or any(
-        empty.comment is not None for empty in line.leading_lines
-    )
+def _ends_in_comment(line: cst.SimpleStatementLine) -> bool:
+    return line.trailing_whitespace.comment is not None
 
 
 def _additions(action: RewriteAlloc) -> list[cst.BaseSmallStatement]:
@@ -278,6 +306,14 @@ def _additions(action: RewriteAlloc) -> list[cst.BaseSmallStatement]:
     return [_small_statement(text) for text in texts]
 
 
+def _spelled(call: cst.Call, position: int, keyword: str, otherwise: str) -> str:
+    for place, argument in enumerate(call.args):
+        if _keyword(argument) == keyword or (_keyword(argument) == "" and place == position):
+            code = cst.Module([]).code_for_node(argument.value)
+            return otherwise if "\n" in code else code
+    return otherwise
+
+
 def _small_statement(text: str) -> cst.BaseSmallStatement:
     line = cst.parse_statement(text)
     assert isinstance(line, cst.SimpleStatementLine)
@@ -287,15 +323,28 @@ def _small_statement(text: str) -> cst.BaseSmallStatement:
 def _without_replication(value: cst.BaseExpression) -> cst.BaseExpression:
     if not isinstance(value, cst.Call):
         raise CannotEditError("an allocation is no call")
+    dropped = [
+        argument
+        for position, argument in enumerate(value.args)
+        if _keyword(argument) == "replication" or (_keyword(argument) == "" and position == 3)
+    ]
+    return value.with_changes(args=_without(value.args, dropped))
+
+
+def _keyword(argument: cst.Arg) -> str:
+    return "" if argument.keyword is None else argument.keyword.value
+
+
+def _without(arguments: Sequence[cst.Arg], dropped: Sequence[cst.Arg]) -> list[cst.Arg]:
+    """`arguments` less some of them, whose comments move to the argument in front."""
     kept: list[cst.Arg] = []
-    for position, argument in enumerate(value.args):
-        named = argument.keyword is not None and argument.keyword.value == "replication"
-        if not named and not (argument.keyword is None and position == 3):
+    for position, argument in enumerate(arguments):
+        if not any(argument is gone for gone in dropped):
             kept.append(argument)
         elif kept:
-            last = position == len(value.args) - 1
+            last = position == len(arguments) - 1
             kept[-1] = kept[-1].with_changes(comma=_merge(kept[-1].comma, argument.comma, last))
-    return value.with_changes(args=kept)
+    return kept
 
 
 _Comma = cst.Comma | cst.MaybeSentinel
@@ -339,19 +388,19 @@ def _ends_line(comma: cst.Comma) -> bool:
 
 
 def _open(call: cst.Call, action: OpenEpoch) -> cst.Call:
-    reducer = _positional(call.args[0])
     if action.keep:
-        value = call.args[1]
+        reducer, value = call.args[:2]
         if action.cast is not None:
             cast_call = cst.parse_expression(f"{action.base}.cast(0, {action.cast})")
             assert isinstance(cast_call, cst.Call)
             inner = [cast_call.args[0].with_changes(value=value.value), cast_call.args[1]]
             value = value.with_changes(value=cast_call.with_changes(args=inner))
-        return _called(call, "reducer_init", [reducer, _positional(value)])
+        return _called(call, "reducer_init", [_positional(reducer), _positional(value)])
+    (reducer,) = _without(call.args, call.args[1:])
     if action.seed is not None:
         seed = cst.Arg(cst.parse_expression(action.seed))
-        return _called(call, "reducer_init", [reducer, seed])
-    return _called(call, "reducer_init", [reducer])
+        return _called(call, "reducer_init", _appended(_positional(reducer), seed))
+    return _called(call, "reducer_init", [_positional(reducer)])
 
 
 def _positional(argument: cst.Arg) -> cst.Arg:
@@ -359,13 +408,19 @@ def _positional(argument: cst.Arg) -> cst.Arg:
 
 
 def _close(call: cst.Call, result: str) -> cst.Call:
-    reducer = _positional(call.args[0])
-    kept = [
-        argument
-        for argument in call.args[1:]
-        if argument.keyword is not None and argument.keyword.value not in ("batch", "reducer")
+    dropped = [argument for argument in call.args[1:] if _keyword(argument) in ("", "batch")]
+    reducer, *kept = _without(call.args, dropped)
+    arguments = _appended(_positional(reducer), cst.Arg(cst.Name(result)))
+    return _called(call, "finalize_reducer", [*arguments, *kept])
+
+
+def _appended(first: cst.Arg, added: cst.Arg) -> list[cst.Arg]:
+    """`first` and `added`, the space in front of the closing parenthesis staying there."""
+    closing = first.whitespace_after_arg
+    return [
+        first.with_changes(whitespace_after_arg=cst.SimpleWhitespace("")),
+        added.with_changes(whitespace_after_arg=closing),
     ]
-    return _called(call, "finalize_reducer", [reducer, cst.Arg(cst.Name(result)), *kept])
 
 
 # Updates

@@ -41,7 +41,7 @@ def variants(n, how, dt):
             T.finalize_reducer(a, a_result)
             T.finalize_reducer(b, b_result)
             T.finalize_reducer(c, c_result)
-            T.finalize_reducer(reducer=d, dst=d_result)
+            T.finalize_reducer(d, d_result)
             T.finalize_reducer(e, e_result)
             T.finalize_reducer(f, f_result)
             out[0] = a_result[0]

@@ -12,8 +12,8 @@ def build(n, reduce_at_end):
             T.reducer_init(acc)
             for j in T.Parallel(n):
                 T.reducer_update(acc[0], X[j])
-            # only the last stage writes
             T.finalize_reducer(acc, acc_result)
+            # only the last stage writes
             if reduce_at_end:
                 out[0] = acc_result[0]
 

@@ -14,7 +14,6 @@ def build(n, with_norm):
             if with_norm:
                 norm = T.alloc_reducer((1,), "float32")
                 norm_result = T.alloc_fragment((1,), "float32")
-            if with_norm:
                 T.reducer_init(norm)
             for j in T.Parallel(n):
                 Y[j] = X[j] * 2

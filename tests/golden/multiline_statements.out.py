@@ -8,8 +8,7 @@ def build(n, m):
     def main(X: T.Tensor((n, m), "float32"), Y: T.Tensor((n, m), "float32"), out: T.Tensor((n,), "float32")):
         with T.Kernel(1, threads=128):
             acc = T.alloc_reducer(
-                (n,), "float32", op="sum",
-                # every thread
+                (n,), "float32", op="sum",  # every thread
             )
             acc_result = T.alloc_fragment((n,), "float32")
             T.reducer_init(

@@ -17,7 +17,6 @@ class NonIdentityFill(SemanticRule):
     code = "RM201"
     name = "non-identity-fill"
     fix = Fix.UNSAFE
-    blocks = False
     summary = "a sum is opened with something else than 0"
     explanation = (
         "v1 filled the partial of every thread, and the finalize added all of them: the fill "

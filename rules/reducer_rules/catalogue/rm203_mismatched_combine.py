@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reducer_rules.epochs import traced_apart
+from reducer_rules.monoid import NATIVE_OPS
 from reducer_rules.rule import Finding, SemanticRule, Target
 from reducer_rules.spelling import element
 from reducer_rules.timeline import Timeline, Update, pairs
@@ -75,6 +76,8 @@ T.copy(acc, B)
     )
 
     def check(self, timeline: Timeline, target: Target) -> Iterator[Finding]:
+        if timeline.op is not None and timeline.op not in NATIVE_OPS and not target.compat:
+            return
         if timeline.op is None:
             yield from self._against_each_other(timeline, target)
             return
