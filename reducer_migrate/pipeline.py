@@ -64,7 +64,7 @@ class Pipeline:
     def __init__(self, settings: Settings, baseline: Baseline | None = None) -> None:
         self._settings = settings
         self._baseline = baseline
-        self._releases = Releases()
+        self._releases = Releases(settings.options.tilelang)
         self._selections: dict[Config, Selection] = {}
 
     def process(self, path: str, raw: bytes, shown: str | None = None) -> Outcome | None:
@@ -139,7 +139,7 @@ class Pipeline:
 def _configured(config: Config) -> Resolved | None:
     if config.tilelang is None:
         return None
-    return resolve(config.tilelang, config.place or "configuration")
+    return resolve(config.tilelang, config.place or "the configuration")
 
 
 def _outcome(judgement: Judgement, old: bytes, new: bytes) -> Outcome:

@@ -64,11 +64,17 @@ class Pool:
     def _parallel(self, items: Iterable[Candidate | Outcome]) -> Iterator[Outcome]:
         waiting: deque[Callable[[], Outcome | None]] = deque()
         for item in items:
-            waiting.append(self._submit(item).result if isinstance(item, Candidate) else _ready(item))
+            waiting.append(
+                self._submit(item).result if isinstance(item, Candidate) else _ready(item)
+            )
             if len(waiting) > _AHEAD * self._settings.jobs:
                 yield from _present(waiting.popleft()())
         while waiting:
             yield from _present(waiting.popleft()())
+
+    def _result(self, item: Candidate | Outcome) -> Callable[[], Outcome | None]:
+        """What gives the outcome of an item, once it is there."""
+        return self._submit(item).result if isinstance(item, Candidate) else lambda: item
 
     def _submit(self, candidate: Candidate) -> Future[Outcome | None]:
         if self._executor is None:
@@ -82,10 +88,6 @@ class Pool:
                 initargs=(self._settings, self._baseline),
             )
         return self._executor.submit(_work, candidate)
-
-
-def _ready(outcome: Outcome) -> Callable[[], Outcome | None]:
-    return lambda: outcome
 
 
 def _present(outcome: Outcome | None) -> Iterator[Outcome]:

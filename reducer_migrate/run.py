@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -67,8 +68,10 @@ class Run:
             pool.close()
         return self._finish(reporter, baseline)
 
-    def stdin(self, raw: bytes) -> int:
+    def stdin(self, raw: bytes, exclude: Patterns) -> int:
         """Rewrite `raw` onto stdout, unchanged where that fails; the exit code.
+
+        `exclude` and the configuration count for the path that stdin was given.
 
         Raises:
             ConfigError: the configuration cannot be used.
@@ -80,7 +83,7 @@ class Run:
         self.tally.files = 1
         self._checked.append(path)
         content = raw
-        if names_reducer(raw):
+        if names_reducer(raw) and not exclude.covers(os.path.abspath(path)):
             outcome = Pool(self.settings, baseline).process(path, raw, shown=path)
             if outcome is not None:
                 content = outcome.new
