@@ -105,7 +105,7 @@ def offers(judgement: Judgement, policy: Policy) -> dict[int, Offer]:
             edits = judgement.found.edits(
                 judgement.source,
                 {group.ident},
-                add_import=adds_import(judgement.found, policy.options),
+                add_import=adds_import(judgement.source, judgement.found, policy.options),
             )
             made[group.ident] = offer(judgement.source, group, edits)
     return made
