@@ -89,7 +89,7 @@ class Pipeline:
         except ConfigError:
             raise
         except engine.UnparsableError as error:
-            return _failed(name, raw, fault.unparsable(name, raw, error))
+            return _failed(name, raw, fault.unparsable(Source.read(name, raw), error))
         except UndecodableError as error:
             return _failed(name, raw, fault.undecodable(name, error))
         except Exception as error:
