@@ -57,7 +57,7 @@ class Scope:
             for node in self.nodes
         )
 
-    @property
+    @cached_property
     def is_traced(self) -> bool:
         """Whether TileLang traces the body, so that its statements are device code."""
         return bool(self.decorators & _TRACING_DECORATORS) or self.opens_kernel

@@ -61,9 +61,10 @@ def _statement_edits(
         if tag == "equal":
             continue
         lines = new[new_start:new_end]
-        if lines and old_start < old_end:
-            feeds = len(old[old_start]) - len(bare[old_start])
-            lines[0] = _FORM_FEED * feeds + lines[0]
+        for place in range(old_start, old_end if lines else old_start):
+            feeds = len(old[place]) - len(bare[place])
+            near = min(place - old_start, len(lines) - 1)
+            lines[near] = _FORM_FEED * feeds + lines[near]
         yield _hunk(source, first + old_start, old_end - old_start, lines)
 
 

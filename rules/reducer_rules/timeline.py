@@ -189,7 +189,10 @@ class Init(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update(Event):
-    """One site of contributions. `combine` is None in v2 spelling: it is the reducer's own."""
+    """One site of contributions. `combine` is None in v2 spelling: it is the reducer's own.
+
+    `contribution` is the text of the value without the reducer, empty where it has none.
+    """
 
     form: UpdateForm
     combine: Op | None = None
