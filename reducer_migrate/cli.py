@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from reducer_migrate import __version__
 from reducer_migrate.config import DIALECTS, OUTPUT_FORMATS, Config, ConfigError
@@ -17,6 +16,8 @@ from reducer_migrate.settings import Mode, Settings
 from reducer_migrate.subcommands import SUBCOMMANDS
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from reducer_migrate.files.ignore import Patterns
     from reducer_migrate.run import Run
 
@@ -54,6 +55,8 @@ def _complete_paths(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Files, and where nothing was given yet the commands; after a command its arguments."""
+    from click.shell_completion import CompletionItem
+
     given = context.params.get("paths") or ()
     if given:
         from reducer_migrate.subcommands import choices

@@ -288,7 +288,7 @@ def test_a_broken_baseline_is_reported_and_left_out(call, project):
     code, out, _ = call("--check", "--baseline", "ci.json", "--output-format", "concise", "k.py")
     assert code == 2
     first, *rest = out.splitlines()
-    assert first.startswith(f"{project / 'ci.json'}:1:1: RM007 the baseline is no JSON: ")
+    assert first.startswith(f"{project / 'ci.json'}:1:1: RM008 the baseline is no JSON: ")
     assert [line.split()[1] for line in rest] == CODES
 
 
