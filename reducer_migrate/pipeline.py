@@ -114,7 +114,7 @@ class Pipeline:
             try:
                 replace_content(path, raw, new)
             except OSError as error:
-                return _unwritable(_outcome(judgement, raw, raw), error)
+                return _unwritable(_outcome(done.before, raw, raw), error)
         final = done.before if mode is Mode.DIFF else done.after
         return replace(_outcome(final, raw, new), notes=done.notes, rewritten=done.reducers)
 
