@@ -392,7 +392,7 @@ def _comments(text: str) -> Counter[str]:
 
     comments: Counter[str] = Counter()
     try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        for token in tokenize.generate_tokens(io.StringIO(text, newline=None).readline):
             if token.type == tokenize.COMMENT:
                 comments[token.string.strip()] += 1
     except (tokenize.TokenError, SyntaxError):
