@@ -65,8 +65,9 @@ def markdown() -> str:
         "again for something else. `reducer-migrate explain CODE` prints a rule's reason, source "
         "and examples.",
     ]
+    entries: list[Rule | Notice] = [*rules(), *NOTICES]
     for start, (heading, introduction) in _FAMILIES.items():
-        family = [entry for entry in (*rules(), *NOTICES) if entry.code.startswith(start)]
+        family = [entry for entry in entries if entry.code.startswith(start)]
         if family:
             parts += [f"## {heading}", introduction, _table(family)]
     return "\n\n".join([*parts, "## What the RFC rejects", _rejections()]) + "\n"
