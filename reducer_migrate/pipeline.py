@@ -8,9 +8,9 @@ from __future__ import annotations
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from reducer_migrate import engine, fault
-from reducer_migrate.baseline import Baseline
 from reducer_migrate.config import Config, ConfigError
 from reducer_migrate.diagnostic import Diagnostic
 from reducer_migrate.files.atomic import replace_content
@@ -22,6 +22,9 @@ from reducer_migrate.settings import Mode, Settings
 from reducer_migrate.source import Source, UndecodableError
 from reducer_rules import Target
 from reducer_rules.timeline import Dialect
+
+if TYPE_CHECKING:
+    from reducer_migrate.baseline import Baseline
 
 #: The formats that carry rewrites, which costs making them.
 _WITH_FIXES = frozenset({"json", "sarif"})

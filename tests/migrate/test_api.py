@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -123,6 +124,12 @@ def test_wrong_arguments_are_value_errors(function, options, message):
     with pytest.raises(ValueError, match=r"unknown|not a") as caught:
         function(V1, **options)
     assert str(caught.value).startswith(message)
+
+
+def test_several_threads_may_call():
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(migrate, [V1.replace("acc", f"a{n}") for n in range(24)]))
+    assert [result.text for result in results] == [V2.replace("acc", f"a{n}") for n in range(24)]
 
 
 def test_the_package_lists_its_public_names_and_no_others_exist():
