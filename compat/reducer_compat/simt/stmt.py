@@ -29,7 +29,7 @@ _CONTINUES = ("continue_loop",)
 _SILENT_ATTRS = (
     "storage_alignment", "lexical_alloc_scope", "kWarpSpecializationScope", "threadblock_swizzle_pattern",
     "pragma_unroll_factor", "pragma_unroll_explicit", "volatile_scope", "compute_scope", "device_scope",
-    "pragma_auto_unroll_max_step", "hand_threaded",
+    "pragma_auto_unroll_max_step", "hand_threaded", "tl.assume",
 )  # fmt: skip
 
 Step = Execute | Wait | Branch | Jump | Return
