@@ -12,7 +12,9 @@ from .race import Party, unpack
 from .wave import Wave
 
 
-def resolve(wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: int | None) -> Access:
+def resolve(
+    wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: int | None
+) -> Access:
     """The elements `index` (in units of `dtype`) behind a pointer, bounds checked.
 
     `limit` is the number of elements of the buffer, None where only the allocation bounds it.
@@ -41,7 +43,7 @@ def resolve(wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limi
 
 
 def load(wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: int | None) -> Any:
-    """The values behind a pointer; scalar when the address is one for all lanes of a global array."""
+    """The values behind a pointer; a scalar when all lanes read one element of a global array."""
     access = resolve(wave, pointer, index, dtype, limit)
     values, fresh = read(access)
     if fresh is not None:
@@ -57,7 +59,9 @@ def load(wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: 
     return values
 
 
-def store(wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: int | None, values: Any) -> None:
+def store(
+    wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: int | None, values: Any
+) -> None:
     """Stores one value (or vector) a lane behind a pointer."""
     access = resolve(wave, pointer, index, dtype, limit)
     put(wave, access, values)
@@ -119,7 +123,9 @@ def _silent(access: Access, values: Any) -> Array:
     new = np.broadcast_to(np.asarray(values, access.dtype), np.shape(access.flat))
     same = np.ascontiguousarray(new).view(raw) == there
     shadow = access.storage.shadow(access.dtype.itemsize)
-    return same if shadow is None else same & (shadow[access.flat] == np.iinfo(shadow.dtype).max)
+    if shadow is not None:
+        same = same & (shadow[access.flat] == np.iinfo(shadow.dtype).max)
+    return np.asarray(same)
 
 
 def _elements(wave: Wave, pointer: Pointer, size: int) -> Any:
@@ -130,7 +136,9 @@ def _elements(wave: Wave, pointer: Pointer, size: int) -> Any:
             wave,
             "misaligned",
             np.broadcast_to(bad, (wave.n,)),
-            lambda p, e: f"byte offset {_at(offset, p)} of {pointer.storage.name} is not a multiple of {size}",
+            lambda p, e: (
+                f"byte {_at(offset, p)} of {pointer.storage.name} is not a multiple of {size}"
+            ),
         )
     return np.asarray(offset, np.int64) // size
 
@@ -154,13 +162,13 @@ def _report_bounds(wave: Wave, name: str, bad: Array, element: Array, top: int) 
 
 def _report_race(wave: Wave, access: Access, found: Array, verb: str, who: Party | None) -> None:
     def message(position: int, rest: tuple[int, ...]) -> str:
-        tid, sid = unpack(int(found[(position, *rest)] if found.ndim else found))
+        tid, sid = unpack(int(found[_tuple(position, rest)] if found.ndim else found))
         other = f"thread {tid}" if tid < wave.m.threads else "an asynchronous copy"
         element = _element_text(wave, access, position, rest[:1])
         subject = "an asynchronous copy" if who is not None else f"thread {int(wave.tid[position])}"
         return (
-            f"{subject} {verb} {access.storage.name}[{element}] and {other} touched it with no barrier "
-            f"between them, in: {wave.m.program.text(sid)}"
+            f"{subject} {verb} {access.storage.name}[{element}] and {other} touched it with no "
+            f"barrier between them, in: {wave.m.program.text(sid)}"
         )
 
     wave.m.fault(wave, "race", _per_lane(found != 0, wave.n), message)
@@ -168,7 +176,9 @@ def _report_race(wave: Wave, access: Access, found: Array, verb: str, who: Party
 
 def _element_text(wave: Wave, access: Access, position: int, rest: tuple[int, ...]) -> str:
     flat = _at(access.flat, position, rest)
-    return str(flat % (access.storage.stride // access.dtype.itemsize) if access.storage.rows > 1 else flat)
+    return str(
+        flat % (access.storage.stride // access.dtype.itemsize) if access.storage.rows > 1 else flat
+    )
 
 
 def _per_lane(bad: Array, n: int) -> Array:
@@ -180,7 +190,11 @@ def _at(value: Any, position: int, rest: tuple[int, ...] = ()) -> int:
     if array.ndim == 0:
         return int(array)
     first = position if len(array) > position else 0
-    return int(array[(first, *rest[: array.ndim - 1])])
+    return int(array[_tuple(first, rest[: array.ndim - 1])])
+
+
+def _tuple(first: int, rest: tuple[int, ...]) -> tuple[int, ...]:
+    return (first, *rest)
 
 
 def _shaped(who: Party, ndim: int) -> Party:

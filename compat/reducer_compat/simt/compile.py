@@ -1,4 +1,4 @@
-"""A TIR device function compiled to a program: variables become slots, expressions and statements closures."""
+"""A TIR device function compiled to a program: variables are slots, the rest is closures."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Compiler:
     # -- buffers ------------------------------------------------------------------------------
 
     def bind_size(self, var: Any, nbytes: int | None) -> None:
-        """Notes how many bytes belong to a pointer variable; None when only its allocation bounds it."""
+        """Notes how many bytes a pointer variable has; None when only its allocation bounds it."""
         self._bounded[var] = nbytes
 
     def limit_of(self, buffer: Any, lanes: int) -> Callable[[Wave], int | None]:

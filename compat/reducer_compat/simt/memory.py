@@ -1,8 +1,8 @@
-"""Memory as bytes: global arrays, shared arenas and local arrays, each with a shadow of what was written.
+"""Memory as bytes, each storage with a shadow of what was written.
 
-A storage has one row for everybody (global), one for each block (shared) or one for each thread (local).
-The shadow holds 0xff for every byte that was written, so that a view of it with an unsigned type of the
-element's width is all ones exactly where the whole element was written.
+A storage has one row for everybody (global), one for each block (shared) or one for each thread
+(local). The shadow holds 0xff for every byte that was written, so that a view of it with an
+unsigned type of the element's width is all ones exactly where the whole element was written.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What a kernel is compiled to: a flat list of instructions over waves.
 
-Straight code, with its ifs and loops, is one instruction holding nested Python closures. Only statements
-that hold a gate, a return or a break are spread over several instructions, with jumps between them.
+Straight code, with its ifs and loops, is one instruction holding nested Python closures. Only
+statements that hold a gate, a return or a break are spread over several instructions, with jumps
+between them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Action = Callable[[Wave], None]
 
 
 class Gate(Protocol):
-    """A place where lanes wait for others. `kind` is the fault that is reported when it never opens."""
+    """A place where lanes wait for others; `kind` is the fault when it never opens."""
 
     kind: str
 
@@ -123,8 +124,8 @@ def split(wave: Wave, condition: Any, target: int) -> Wave:
 class Program:
     """A compiled device function.
 
-    `cell` is the size in bytes of a cell of the race check, the narrowest element kept in shared memory.
-    `params` are the environment slots of the kernel's arguments.
+    `cell` is the size in bytes of a cell of the race check, the narrowest element kept in shared
+    memory. `params` are the environment slots of the kernel's arguments.
     """
 
     name: str

@@ -1,10 +1,11 @@
 """Shared-memory races by vector clocks, one clock a warp.
 
-Each warp of a block, and the block's asynchronous copy engine, is an agent with a clock. `known[b, u, w]` is
-the last clock of agent `w` whose accesses are ordered before what agent `u` does now. A barrier joins the
-clocks of the warps that meet at it; an mbarrier carries them from those that arrive to those that wait.
-Every shared cell remembers its last write, its last two readers and its last atomic; an access races with a
-remembered one when another thread made it and its clock is not known here.
+Each warp of a block, and the block's asynchronous copy engine, is an agent with a clock.
+`known[b, u, w]` is the last clock of agent `w` whose accesses are ordered before what agent `u`
+does now. A barrier joins the clocks of the warps that meet at it; an mbarrier carries them from
+those that arrive to those that wait. Every shared cell remembers its last write, its last two
+readers and its last atomic; an access races with a remembered one when another thread made it and
+its clock is not known here.
 
 A write of the value that is there already races with nothing: replicated fragments store that way.
 """
@@ -101,7 +102,9 @@ class RaceShadow:
 
     def read(self, cells: Array, who: Party, sid: int) -> Array | None:
         """Records reads; the earlier accesses they race with (0 for none), or None if none does."""
-        found = _first(self._against(self._write, cells, who), self._against(self._atomic, cells, who))
+        found = _first(
+            self._against(self._write, cells, who), self._against(self._atomic, cells, who)
+        )
         stamp = self._stamp(cells.shape, who, sid)
         last = self._reader[cells]
         moved = (last != 0) & ((last & _TID_MASK) != who.tid)
@@ -151,7 +154,9 @@ class RaceShadow:
         seen = table[cells]
         tid = seen & _TID_MASK
         clock = seen >> (_TID_BITS + _SID_BITS)
-        known = self._clocks.known[who.block, who.agent, np.minimum(tid // self._warp, self._clocks.engine)]
+        known = self._clocks.known[
+            who.block, who.agent, np.minimum(tid // self._warp, self._clocks.engine)
+        ]
         bad = (clock > known) & (tid != who.tid)
         return np.where(bad, seen, 0) if bad.any() else None
 

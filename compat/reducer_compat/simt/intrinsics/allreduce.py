@@ -1,8 +1,9 @@
 """`tl::AllReduce` and the warp reductions: XOR butterflies over thread numbers.
 
-The butterfly halves its width at each level. Levels of 32 lanes and more go through a workspace in shared
-memory with a barrier before the write and one after it; the others through shuffles. All that meets at the
-first barrier runs the levels in lockstep here, so that one gate before the call is enough.
+The butterfly halves its width at each level. Levels of 32 lanes and more go through a workspace
+in shared memory with a barrier before the write and one after it; the others through shuffles.
+All that meets at the first barrier runs the levels in lockstep here, so that one gate before the
+call is enough.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..report import SimtError, UnsupportedError
 from ..wave import Wave
 from .barriers import BlockBarrier, NamedBarrier, join_lanes
 from .registry import Extern, GateMaker, extern, extern_gate, op
-from .warp import exchange, shuffle
+from .warp import shuffle
 
 if TYPE_CHECKING:
     from ..compile import Compiler
@@ -71,7 +72,11 @@ def parse_butterfly(call: Extern, strict: bool) -> Butterfly:
     if combine is None:
         raise UnsupportedError(f"the function {call.text}")
     policy = call.templates[4] if len(call.templates) > 4 else "tl::SyncThreadsBarrier"
-    named = policy.removeprefix("tl::NamedBarrier<").removesuffix(">") if "NamedBarrier" in policy else None
+    named = (
+        policy.removeprefix("tl::NamedBarrier<").removesuffix(">")
+        if "NamedBarrier" in policy
+        else None
+    )
     shape = Butterfly(
         combine, call.integer(1), call.integer(2), call.integer(3, 0),
         int(named) if named else None, call.integer(5, 1), call.integer(6, 0),
@@ -122,8 +127,10 @@ def _run_batch(wave: Wave, shape: Butterfly, pointer: Pointer, workspace: Pointe
         access.store(wave, pointer, np.int64(i), pointer.dtype, None, result)
 
 
-def run_levels(wave: Wave, shape: Butterfly, value: Any, workspace: Pointer | None, base: int) -> Any:
-    """The value of each lane after all levels; `base` is where its slice of the workspace begins."""
+def run_levels(
+    wave: Wave, shape: Butterfly, value: Any, workspace: Pointer | None, base: int
+) -> Any:
+    """The value of each lane after all levels; its slice of the workspace begins at `base`."""
     value = np.broadcast_to(value, (wave.n, *np.shape(value)[1:]))
     for distance in shape.distances():
         if distance >= 32:
@@ -166,8 +173,8 @@ _WARP: dict[str, Combine] = {
 }  # fmt: skip
 
 
-def _warp_reduce(c: Compiler, kind: str, argument: Any) -> Value:
-    value, combine = c.expr(argument), _WARP[kind]
+def _warp_reduce(c: Compiler, name: str, argument: Any) -> Value:
+    value, combine = c.expr(argument), _WARP[name.rsplit("_", 1)[1]]
 
     def run(w: Wave) -> Any:
         result = value(w)
@@ -178,12 +185,14 @@ def _warp_reduce(c: Compiler, kind: str, argument: Any) -> Value:
     return run
 
 
-def _register() -> None:
-    for kind in _WARP:
-        op(f"tl.warp_reduce_{kind}")(lambda c, n, k=kind: _warp_reduce(c, k, n.args[0]))
-        extern(f"tl::warp_reduce_{kind}")(lambda c, e, k=kind: _warp_reduce(c, k, e.args[0]))
+@op(*(f"tl.warp_reduce_{kind}" for kind in _WARP))
+def _warp_reduce_op(c: Compiler, node: Any) -> Value:
+    return _warp_reduce(c, c.tir.op_name(node), node.args[0])
 
 
-_register()
+@extern(*(f"tl::warp_reduce_{kind}" for kind in _WARP))
+def _warp_reduce_extern(c: Compiler, call: Extern) -> Value:
+    return _warp_reduce(c, call.name, call.args[0])
 
-__all__ = ["Butterfly", "exchange", "parse_butterfly", "run_levels"]
+
+__all__ = ["Butterfly", "parse_butterfly", "run_levels"]

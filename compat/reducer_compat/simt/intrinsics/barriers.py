@@ -32,7 +32,8 @@ class BlockBarrier:
 
     def ready(self, wave: Wave) -> Array:
         here = np.bincount(wave.block, minlength=wave.m.blocks)
-        return (here == wave.m.alive_in_block())[wave.block]
+        complete: Array = here == wave.m.alive_in_block()
+        return np.asarray(complete[wave.block])
 
     def passed(self, wave: Wave) -> None:
         wave.m.clocks.join_blocks(np.unique(wave.block))
@@ -58,7 +59,7 @@ class NamedBarrier:
     def ready(self, wave: Wave) -> Array:
         number, want = self._args(wave)
         have = self._present(wave.m, number, wave)
-        return (have[wave.block, number] >= want) | (want <= 0)
+        return np.asarray((have[wave.block, number] >= want) | (want <= 0))
 
     def passed(self, wave: Wave) -> None:
         number, want = self._args(wave)
@@ -81,8 +82,10 @@ class NamedBarrier:
         return number, np.broadcast_to(self.count(wave), (wave.n,)).astype(np.int64)
 
     def _present(self, machine: Machine, number: Array, wave: Wave) -> Array:
-        have = _arrivals(machine).copy()
-        waves = [w for w in machine.sleepers() if isinstance(w.gate, NamedBarrier) and w is not wave]
+        have: Array = _arrivals(machine).copy()
+        waves = [
+            w for w in machine.sleepers() if isinstance(w.gate, NamedBarrier) and w is not wave
+        ]
         for other in waves:
             np.add.at(have, (other.block, other.gate._args(other)[0]), 1)
         np.add.at(have, (wave.block, number), 1)
@@ -191,7 +194,7 @@ def _block_vote(c: Compiler, node: Any) -> Value:
 
 
 class MBarriers:
-    """The mbarriers of one array, for every block: arrivals still expected, bytes in flight, phase."""
+    """An array of mbarriers, for every block: arrivals to come, bytes in flight, phase."""
 
     def __init__(self, machine: Machine, count: int):
         shape = (machine.blocks, count)
@@ -264,7 +267,7 @@ def barrier_ref(c: Compiler, node: Any) -> BarrierRef:
 
 def release(wave: Wave, barriers: MBarriers, index: Array) -> None:
     """Hands what the lanes' warps know to an mbarrier."""
-    pairs, first = np.unique(wave.block * 64 + wave.party.agent, return_index=True)
+    pairs = np.unique(wave.block * 64 + wave.party.agent)
     vectors = wave.m.clocks.knowledge(pairs // 64, pairs % 64)
     row = np.searchsorted(pairs, wave.block * 64 + wave.party.agent)
     barriers.release(wave.block, index, vectors[row])
@@ -284,7 +287,8 @@ class MBarrierWait:
 
     def ready(self, wave: Wave) -> Array:
         phase = self.ref.array(wave.m).phase[wave.block, self.ref.at(wave)]
-        return phase != (np.broadcast_to(self.parity(wave), (wave.n,)).astype(np.int64) & 1)
+        waited = np.broadcast_to(self.parity(wave), (wave.n,)).astype(np.int64) & 1
+        return np.asarray(phase != waited)
 
     def passed(self, wave: Wave) -> None:
         vectors = self.ref.array(wave.m).completed[wave.block, self.ref.at(wave)]
@@ -294,8 +298,8 @@ class MBarrierWait:
         barriers, index = self.ref.array(wave.m), int(self.ref.at(wave)[position])
         block = int(wave.block[position])
         return (
-            f"waits for mbarrier {index}, which still expects {barriers.pending[block, index]} arrivals "
-            f"and {barriers.bytes[block, index]} bytes"
+            f"waits for mbarrier {index}, which still expects "
+            f"{barriers.pending[block, index]} arrivals and {barriers.bytes[block, index]} bytes"
         )
 
 
