@@ -440,7 +440,7 @@ def _update(
         if call is not None:
             return cst.Expr(call, semicolon=semicolon)
     if action.leaf is not None:
-        value = _take_out(value, action.leaf.path, action)
+        value = _bare(_take_out(value, action.leaf.path, action))
     elif action.negate:
         value = _negated(value, action)
     if isinstance(value, _LOOSE) and not value.lpar:
@@ -527,6 +527,14 @@ def _negated(value: cst.BaseExpression, action: RewriteUpdate) -> cst.BaseExpres
     elif not value.lpar and not isinstance(value, _ATOMS):
         value = _parenthesized(value)
     return cst.UnaryOperation(cst.Minus(), value)
+
+
+def _bare(value: cst.BaseExpression) -> cst.BaseExpression:
+    """An argument without parentheses that only an operator needed."""
+    inner = value.with_changes(lpar=(), rpar=())
+    if isinstance(value, _LOOSE) or "\n" in cst.Module([]).code_for_node(value):
+        return value
+    return inner
 
 
 def _parenthesized(value: cst.BaseExpression) -> cst.BaseExpression:

@@ -40,7 +40,7 @@ def epoch(update: str, op: str = "sum", dtype: str = "float32") -> str:
         ("acc[0] = acc[0] - a - b", "T.reducer_update(acc[0], -a - b)"),
         ("acc[0] = acc[0] - a + b", "T.reducer_update(acc[0], -a + b)"),
         ("acc[0] = acc[0] + a - b", "T.reducer_update(acc[0], a - b)"),
-        ("acc[0] = acc[0] + (a - b)", "T.reducer_update(acc[0], (a - b))"),
+        ("acc[0] = acc[0] + (a - b)", "T.reducer_update(acc[0], a - b)"),
         ("acc[0] = a + acc[0] + b", "T.reducer_update(acc[0], a + b)"),
         ("acc[0] = a + (b + acc[0])", "T.reducer_update(acc[0], a + b)"),
         ("acc[0] = (acc[0] + a) + b", "T.reducer_update(acc[0], a + b)"),
