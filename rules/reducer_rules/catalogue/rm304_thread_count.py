@@ -23,10 +23,11 @@ class ThreadCount(ReleaseRule):
     summary = "the threads of the finalize are no power of two"
     explanation = (
         "The collective of TileLang is a butterfly over pairs of threads, which only powers of two "
-        "close (tile-ai/tilelang#2542). TileLang 0.1.8 to 0.1.12 generate it all the same: it reads "
-        "its workspace out of bounds and leaves contributions out, for every op. 0.1.13 to 0.1.15 "
-        "refuse to compile with an internal error. From 0.1.14 on a reducer of several outputs "
-        "compiles where its rows lie within single threads, so only one output is reported there."
+        "close (tile-ai/tilelang#2542). TileLang 0.1.8 to 0.1.12 generate it all the same: it "
+        "leaves contributions out, for every op, and above 32 threads reads its workspace out of "
+        "bounds. 0.1.13 to 0.1.15 refuse to compile with an internal error. From 0.1.14 on a "
+        "reducer of several outputs compiles where its rows lie within single threads, so only "
+        "a reducer of one output is reported there."
     )
     help = "launch a power of two of threads, or import reducer_compat, which combines any count"
     example_target = Target(Release.parse("0.1.12"))

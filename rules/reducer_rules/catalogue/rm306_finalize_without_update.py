@@ -18,8 +18,8 @@ class FinalizeWithoutUpdate(ReleaseRule):
     affected = tested("0.1.8", "0.1.13")
     summary = "a reducer is finalized and never updated"
     explanation = (
-        "Up to TileLang 0.1.13 only accesses to its elements give a reducer its layout. A finalize with none "
-        "between it and the clear ends in an internal error, `bad_optional_access` "
+        "Up to TileLang 0.1.13 only accesses to its elements give a reducer its layout. A finalize "
+        "with none between it and the clear ends in an internal error, `bad_optional_access` "
         "(tile-ai/tilelang#3033), also where `T.reduce` was meant to fill the reducer. TileLang "
         "0.1.14 and later compile it and give the identity."
     )
