@@ -12,7 +12,9 @@ from .race import Party, unpack
 from .wave import Wave
 
 
-def resolve(wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: int | None) -> Access:
+def resolve(
+    wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: int | None
+) -> Access:
     """The elements `index` (in units of `dtype`) behind a pointer, bounds checked.
 
     `limit` is the number of elements of the buffer, None where only the allocation bounds it.
@@ -57,7 +59,9 @@ def load(wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: 
     return values
 
 
-def store(wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: int | None, values: Any) -> None:
+def store(
+    wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: int | None, values: Any
+) -> None:
     """Stores one value (or vector) a lane behind a pointer."""
     access = resolve(wave, pointer, index, dtype, limit)
     put(wave, access, values)
@@ -130,7 +134,9 @@ def _elements(wave: Wave, pointer: Pointer, size: int) -> Any:
             wave,
             "misaligned",
             np.broadcast_to(bad, (wave.n,)),
-            lambda p, e: f"byte offset {_at(offset, p)} of {pointer.storage.name} is not a multiple of {size}",
+            lambda p, e: (
+                f"byte offset {_at(offset, p)} of {pointer.storage.name} is not a multiple of {size}"
+            ),
         )
     return np.asarray(offset, np.int64) // size
 
@@ -168,7 +174,9 @@ def _report_race(wave: Wave, access: Access, found: Array, verb: str, who: Party
 
 def _element_text(wave: Wave, access: Access, position: int, rest: tuple[int, ...]) -> str:
     flat = _at(access.flat, position, rest)
-    return str(flat % (access.storage.stride // access.dtype.itemsize) if access.storage.rows > 1 else flat)
+    return str(
+        flat % (access.storage.stride // access.dtype.itemsize) if access.storage.rows > 1 else flat
+    )
 
 
 def _per_lane(bad: Array, n: int) -> Array:

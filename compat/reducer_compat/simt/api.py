@@ -70,7 +70,9 @@ def execute(
     return execute_lowered(lower(func, target, pass_configs), *arrays, out_idx=out_idx)
 
 
-def execute_lowered(lowered: Lowered, *arrays: Any, out_idx: int | Sequence[int] | None = -1) -> Result:
+def execute_lowered(
+    lowered: Lowered, *arrays: Any, out_idx: int | Sequence[int] | None = -1
+) -> Result:
     """As `execute`, on a kernel that was lowered before: lower once, run on many inputs."""
     start = time.perf_counter()
     outs = _out_positions(len(lowered.source.params), out_idx)
@@ -121,7 +123,9 @@ def _argument(lowered: Lowered, param: Any, value: Any, sizes: dict[Any, int]) -
     buffer = lowered.source.buffer_map[param]
     dtype, array = parse(str(buffer.dtype)), np.asarray(value)
     if array.dtype != dtype.numpy:
-        raise SimtError(f"argument {buffer.name} has dtype {array.dtype}, and the kernel declares {buffer.dtype}")
+        raise SimtError(
+            f"argument {buffer.name} has dtype {array.dtype}, and the kernel declares {buffer.dtype}"
+        )
     _match_shape(buffer, array, sizes)
     return as_tensor(str(buffer.name), array, dtype, written=True)
 
@@ -130,11 +134,15 @@ def _match_shape(buffer: Any, array: Array, sizes: dict[Any, int]) -> None:
     declared = [int(s) if hasattr(s, "value") else str(s) for s in buffer.shape]
     fits = len(declared) == array.ndim
     for want, have in zip(declared, array.shape, strict=False):
-        known = sizes.setdefault(want, have) if isinstance(want, str) and want.isidentifier() else want
+        known = (
+            sizes.setdefault(want, have) if isinstance(want, str) and want.isidentifier() else want
+        )
         fits = fits and (known == have or isinstance(known, str))
     if not fits:
         shape = ", ".join(map(str, declared))
-        raise SimtError(f"argument {buffer.name} has shape {array.shape}, and the kernel declares ({shape})")
+        raise SimtError(
+            f"argument {buffer.name} has shape {array.shape}, and the kernel declares ({shape})"
+        )
 
 
 def _make_output(lowered: Lowered, param: Any, sizes: dict[Any, int]) -> Tensor:
@@ -143,7 +151,9 @@ def _make_output(lowered: Lowered, param: Any, sizes: dict[Any, int]) -> Tensor:
         raise SimtError(f"out_idx names {param}, which is no tensor")
     shape = [_extent(lowered, s, sizes, buffer) for s in buffer.shape]
     dtype = parse(str(buffer.dtype))
-    return as_tensor(str(buffer.name), np.broadcast_to(dtype.numpy.type(0), shape), dtype, written=False)
+    return as_tensor(
+        str(buffer.name), np.broadcast_to(dtype.numpy.type(0), shape), dtype, written=False
+    )
 
 
 def _extent(lowered: Lowered, extent: Any, sizes: dict[Any, int], buffer: Any) -> int:
@@ -152,7 +162,9 @@ def _extent(lowered: Lowered, extent: Any, sizes: dict[Any, int], buffer: Any) -
     for node in lowered.tir.nodes(extent):
         if isinstance(node, module.Var):
             if str(node.name) not in sizes:
-                raise SimtError(f"the shape of output {buffer.name} needs {node.name}, which no argument gives")
+                raise SimtError(
+                    f"the shape of output {buffer.name} needs {node.name}, which no argument gives"
+                )
             free[node] = module.IntImm(str(node.dtype), sizes[str(node.name)])
     value = module.stmt_functor.substitute(extent, free) if free else extent
     return int(lowered.tir.simplify(value))
@@ -164,7 +176,10 @@ def _output(tir: Tir, tensor: Tensor, findings: Findings) -> Array:
         where = np.unravel_index(int(missing[0]), tensor.shape)
         index = ", ".join(str(int(i)) for i in where)
         text = f"{len(missing)} of its {int(np.prod(tensor.shape))} elements were never written, {tensor.storage.name}[{index}] first"
-        findings.add(-1 - id(tensor), Fault("unwritten-output", text, f"output {tensor.storage.name}", None, None))
+        findings.add(
+            -1 - id(tensor),
+            Fault("unwritten-output", text, f"output {tensor.storage.name}", None, None),
+        )
     return tensor.storage.values(tensor.dtype.numpy).reshape(tensor.shape).copy()
 
 

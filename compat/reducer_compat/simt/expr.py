@@ -110,7 +110,11 @@ def _lazy(is_and: bool) -> Callable[[Compiler, Any], Value]:
             both = np.logical_and if is_and else np.logical_or
             return lambda w: both(a(w), b(w))
         other = literal(np.bool_(not is_and))
-        return (lambda w: choose(w, a(w), b, other)) if is_and else (lambda w: choose(w, a(w), other, b))
+        return (
+            (lambda w: choose(w, a(w), b, other))
+            if is_and
+            else (lambda w: choose(w, a(w), other, b))
+        )
 
     return build
 
@@ -172,7 +176,11 @@ def _broadcast(c: Compiler, node: Any) -> Value:
 
     def run(w: Wave) -> Any:
         column = as_vector(value(w), lanes)
-        return np.broadcast_to(column, (len(column), lanes)) if column.shape[-1] == 1 else _repeat(column, lanes)
+        return (
+            np.broadcast_to(column, (len(column), lanes))
+            if column.shape[-1] == 1
+            else _repeat(column, lanes)
+        )
 
     return run
 

@@ -75,7 +75,9 @@ def launches(lowered: Lowered, arguments: Sequence[Any]) -> list[Launch]:
     """
     host = _Host(lowered, arguments)
     params = list(lowered.host.params)
-    for param, value in zip(params, ("self", "args", np.int32(len(arguments)), "result"), strict=False):
+    for param, value in zip(
+        params, ("self", "args", np.int32(len(arguments)), "result"), strict=False
+    ):
         host.env[param] = value
     _run(host, lowered.host.body)
     return host.launches
@@ -225,7 +227,9 @@ def _struct_get(host: _Host, node: Any) -> Any:
 def _argument(host: _Host, index: int, kind: int) -> Any:
     value = host.arguments[index]
     if kind == 13:
-        return _TENSOR if isinstance(value, Tensor) else _FLOAT if isinstance(value, float) else _INT
+        return (
+            _TENSOR if isinstance(value, Tensor) else _FLOAT if isinstance(value, float) else _INT
+        )
     if kind in (12, 15):
         return value
     raise UnsupportedError(f"the argument field {kind}")

@@ -78,7 +78,9 @@ def installed() -> tuple[Any, Any, Tir]:
         import tilelang  # noqa: PLC0415
         from tilelang import tvm  # noqa: PLC0415
     except ImportError as error:
-        raise SimtError(f"simt runs TileLang kernels and needs tilelang (pip install tilelang): {error}") from error
+        raise SimtError(
+            f"simt runs TileLang kernels and needs tilelang (pip install tilelang): {error}"
+        ) from error
     release = Version(str(tilelang.__version__))
     namespace = tvm.tirx if release >= _FIRST_TIRX else tvm.tir
     return tilelang, tvm, Tir(namespace, Version(release.base_version))
@@ -88,7 +90,9 @@ def resolve_target(tvm: Any, tir: Tir, target: Any) -> Any:
     """A TVM target from None (sm_75), an architecture such as `sm_90`, or what TileLang takes."""
     if target is None or (isinstance(target, str) and target.startswith("sm_")):
         arch = target or DEFAULT_ARCH
-        spelled = {"kind": "cuda", "arch": arch} if tir.release >= _FIRST_TIRX else f"cuda -arch={arch}"
+        spelled = (
+            {"kind": "cuda", "arch": arch} if tir.release >= _FIRST_TIRX else f"cuda -arch={arch}"
+        )
         return tvm.target.Target(spelled)
     return target if isinstance(target, tvm.target.Target) else tvm.target.Target(target)
 
@@ -117,7 +121,9 @@ def lower(func: Any, target: Any = None, pass_configs: Mapping[Any, Any] | None 
 
 
 def _entry(functions: list[Any]) -> Any:
-    entries = [f for f in functions if f.attrs and any(k.endswith("is_entry_func") for k in f.attrs.keys())]  # noqa: SIM118
+    entries = [
+        f for f in functions if f.attrs and any(k.endswith("is_entry_func") for k in f.attrs.keys())
+    ]  # noqa: SIM118
     if len(entries) != 1:
         raise SimtError(f"the lowered kernel has {len(entries)} entry points, not one")
     return entries[0]

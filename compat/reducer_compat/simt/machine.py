@@ -188,10 +188,15 @@ class Machine:
         for wave in self._waves:
             gate: Gate = wave.gate
             self.fault(
-                wave, gate.kind, np.ones(wave.n, np.bool_), lambda p, e, w=wave, g=gate: g.blame(w, p)
+                wave,
+                gate.kind,
+                np.ones(wave.n, np.bool_),
+                lambda p, e, w=wave, g=gate: g.blame(w, p),
             )
         if stuck > 1000:
-            raise SimtError("the kernel is stuck: its barriers never open\n" + str(self.findings.faults()[0]))
+            raise SimtError(
+                "the kernel is stuck: its barriers never open\n" + str(self.findings.faults()[0])
+            )
         wave = min(self._waves, key=lambda w: w.pc)
         wave.gate, gate = None, wave.gate
         gate.passed(wave)

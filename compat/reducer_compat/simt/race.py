@@ -101,7 +101,9 @@ class RaceShadow:
 
     def read(self, cells: Array, who: Party, sid: int) -> Array | None:
         """Records reads; the earlier accesses they race with (0 for none), or None if none does."""
-        found = _first(self._against(self._write, cells, who), self._against(self._atomic, cells, who))
+        found = _first(
+            self._against(self._write, cells, who), self._against(self._atomic, cells, who)
+        )
         stamp = self._stamp(cells.shape, who, sid)
         last = self._reader[cells]
         moved = (last != 0) & ((last & _TID_MASK) != who.tid)
@@ -151,7 +153,9 @@ class RaceShadow:
         seen = table[cells]
         tid = seen & _TID_MASK
         clock = seen >> (_TID_BITS + _SID_BITS)
-        known = self._clocks.known[who.block, who.agent, np.minimum(tid // self._warp, self._clocks.engine)]
+        known = self._clocks.known[
+            who.block, who.agent, np.minimum(tid // self._warp, self._clocks.engine)
+        ]
         bad = (clock > known) & (tid != who.tid)
         return np.where(bad, seen, 0) if bad.any() else None
 

@@ -65,13 +65,23 @@ def _action(c: Compiler, node: Any) -> Action:
 def first_line(node: Any) -> str:
     """The first line of a statement's script."""
     lines = [s.strip() for s in str(node).splitlines()]
-    return next((s for s in lines if s and not s.startswith("#") and not _declares(s)), lines[-1] if lines else "")
+    return next(
+        (s for s in lines if s and not s.startswith("#") and not _declares(s)),
+        lines[-1] if lines else "",
+    )
 
 
 def _declares(line: str) -> bool:
     left = line.split("=")[0].strip()
     right = line[len(left) :].lstrip(" =")
-    prefixes = ("T.Buffer(", "T.handle(", "T.int32()", "T.decl_buffer(", "T.int64()", "T.launch_thread(")
+    prefixes = (
+        "T.Buffer(",
+        "T.handle(",
+        "T.int32()",
+        "T.decl_buffer(",
+        "T.int64()",
+        "T.launch_thread(",
+    )
     return right.startswith(prefixes) or right.startswith("T.env_thread(")
 
 
@@ -179,7 +189,9 @@ def _allocation(c: Compiler, var: Any, dtype: Any, extents: Any, node: Any) -> A
     unit = element.itemsize * element.lanes
     _bind_allocation(c, var, scope, extents, unit)
     init = _initial(c, node, scope, element.numpy)
-    sid = c.statement(lambda: f"{name} = alloc_buffer({', '.join(map(str, extents))}, {dtype}, {scope})")
+    sid = c.statement(
+        lambda: f"{name} = alloc_buffer({', '.join(map(str, extents))}, {dtype}, {scope})"
+    )
 
     def run(w: Wave) -> None:
         w.sid = sid
@@ -282,7 +294,9 @@ def _if(c: Compiler, node: Any) -> Action:
 
 def _for(c: Compiler, node: Any) -> Action:
     kind = loop_kind(node)
-    sid = c.statement(lambda: f"for {node.loop_var} in range({node.min}, {node.min} + {node.extent}):  # {kind}")
+    sid = c.statement(
+        lambda: f"for {node.loop_var} in range({node.min}, {node.min} + {node.extent}):  # {kind}"
+    )
     low, extent = c.expr(node.min), c.expr(node.extent)
     slot = c.slot_of(node.loop_var, fresh=True)
     step = _step(c, node)
@@ -327,7 +341,9 @@ def loop_kind(node: Any) -> str:
     kind = int(node.kind)
     names = {0: "serial", 1: "parallel", 3: "unrolled"}
     if kind not in names:
-        raise UnsupportedError("a vectorized or thread-bound loop that was not lowered", first_line(node))
+        raise UnsupportedError(
+            "a vectorized or thread-bound loop that was not lowered", first_line(node)
+        )
     return names[kind]
 
 
@@ -397,7 +413,9 @@ class _Emitter:
         return found
 
     def _own(self, node: Any) -> bool:
-        exprs = [e for e in (getattr(node, k, None) for k in ("value", "condition")) if e is not None]
+        exprs = [
+            e for e in (getattr(node, k, None) for k in ("value", "condition")) if e is not None
+        ]
         if type(node).__name__ == "AttrStmt":
             return False
         if type(node).__name__ == "Evaluate" and self._jump_name(node) is not None:
@@ -471,9 +489,15 @@ class _Emitter:
 
     def _emit_for(self, node: Any) -> None:
         loop_kind(node)
-        sid = self.c.statement(lambda: f"for {node.loop_var} in range({node.min}, {node.min} + {node.extent}):")
+        sid = self.c.statement(
+            lambda: f"for {node.loop_var} in range({node.min}, {node.min} + {node.extent}):"
+        )
         low, extent = self.c.expr(node.min), self.c.expr(node.extent)
-        slot, end, step = self.c.slot_of(node.loop_var, fresh=True), self.c.new_slot(), _step(self.c, node)
+        slot, end, step = (
+            self.c.slot_of(node.loop_var, fresh=True),
+            self.c.new_slot(),
+            _step(self.c, node),
+        )
 
         def start(w: Wave) -> None:
             w.sid = sid
@@ -491,7 +515,9 @@ class _Emitter:
         sid = self.c.statement(lambda: f"while {node.condition}:")
         if self.c.gates(node.condition):
             raise UnsupportedError("a barrier in the condition of a while loop", first_line(node))
-        self._loop(Branch(sid, self.c.expr(node.condition)), node.body, Execute(lambda w: w.m.spin(w)))
+        self._loop(
+            Branch(sid, self.c.expr(node.condition)), node.body, Execute(lambda w: w.m.spin(w))
+        )
 
     def _loop(self, test: Branch, body: Any, advance: Execute) -> None:
         top = len(self.code)

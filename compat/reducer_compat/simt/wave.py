@@ -26,7 +26,19 @@ class Wave:
     `sid` is the statement being executed, for reports. `lane_mask` is a mask over vector elements, or None.
     """
 
-    __slots__ = ("_block", "_party", "_tid", "elements", "env", "gate", "lanes", "m", "n", "pc", "sid")
+    __slots__ = (
+        "_block",
+        "_party",
+        "_tid",
+        "elements",
+        "env",
+        "gate",
+        "lanes",
+        "m",
+        "n",
+        "pc",
+        "sid",
+    )
 
     def __init__(self, machine: Machine, lanes: Array, env: Env, pc: int = 0):
         self.m = machine
@@ -69,7 +81,9 @@ class Wave:
 
     def sub(self, chosen: Array) -> Wave:
         """The lanes that `chosen` (a mask or positions) picks, at the same place."""
-        wave = Wave(self.m, self.lanes[chosen], [pick(v, chosen, self.n) for v in self.env], self.pc)
+        wave = Wave(
+            self.m, self.lanes[chosen], [pick(v, chosen, self.n) for v in self.env], self.pc
+        )
         wave.sid = self.sid
         if self.elements is not None:
             wave.elements = pick(self.elements, chosen, self.n)

@@ -71,7 +71,11 @@ def parse_butterfly(call: Extern, strict: bool) -> Butterfly:
     if combine is None:
         raise UnsupportedError(f"the function {call.text}")
     policy = call.templates[4] if len(call.templates) > 4 else "tl::SyncThreadsBarrier"
-    named = policy.removeprefix("tl::NamedBarrier<").removesuffix(">") if "NamedBarrier" in policy else None
+    named = (
+        policy.removeprefix("tl::NamedBarrier<").removesuffix(">")
+        if "NamedBarrier" in policy
+        else None
+    )
     shape = Butterfly(
         combine, call.integer(1), call.integer(2), call.integer(3, 0),
         int(named) if named else None, call.integer(5, 1), call.integer(6, 0),
@@ -122,7 +126,9 @@ def _run_batch(wave: Wave, shape: Butterfly, pointer: Pointer, workspace: Pointe
         access.store(wave, pointer, np.int64(i), pointer.dtype, None, result)
 
 
-def run_levels(wave: Wave, shape: Butterfly, value: Any, workspace: Pointer | None, base: int) -> Any:
+def run_levels(
+    wave: Wave, shape: Butterfly, value: Any, workspace: Pointer | None, base: int
+) -> Any:
     """The value of each lane after all levels; `base` is where its slice of the workspace begins."""
     value = np.broadcast_to(value, (wave.n, *np.shape(value)[1:]))
     for distance in shape.distances():

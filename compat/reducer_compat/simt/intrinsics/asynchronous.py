@@ -89,7 +89,16 @@ def land(wave: Wave, behind: int) -> None:
             access.put(some, Access(copy.storage, _WORD, copy.flat[ours], None), copy.values[ours])
         if not ours.all():
             rest = ~ours
-            kept.append(_Copy(copy.storage, copy.lanes[rest], copy.group[rest], copy.flat[rest], copy.values[rest], copy.sid))
+            kept.append(
+                _Copy(
+                    copy.storage,
+                    copy.lanes[rest],
+                    copy.group[rest],
+                    copy.flat[rest],
+                    copy.values[rest],
+                    copy.sid,
+                )
+            )
     copies[:] = kept
     wave.sid = sid
 
@@ -176,8 +185,13 @@ def _box(wave: Wave, tensor: TensorMap, coordinates: list[Any]) -> tuple[Array, 
     """Byte offsets of the box's elements in the global tensor, and which are inside it; `(n, elements)`."""
     offset = np.zeros((wave.n, 1), np.int64)
     inside = np.ones((wave.n, 1), np.bool_)
-    for dim, stride, extent, first in zip(tensor.dims, tensor.strides, tensor.box, coordinates, strict=True):
-        at = np.broadcast_to(first, (wave.n,)).astype(np.int64)[:, None, None] + np.arange(extent)[None, :, None]
+    for dim, stride, extent, first in zip(
+        tensor.dims, tensor.strides, tensor.box, coordinates, strict=True
+    ):
+        at = (
+            np.broadcast_to(first, (wave.n,)).astype(np.int64)[:, None, None]
+            + np.arange(extent)[None, :, None]
+        )
         offset = (at * stride + offset[:, None, :]).reshape(wave.n, -1)
         inside = (((at >= 0) & (at < dim)) & inside[:, None, :]).reshape(wave.n, -1)
     return offset, inside
@@ -196,7 +210,9 @@ def _shared_place(wave: Wave, tensor: TensorMap, target: Pointer) -> Access:
     size = tensor.dtype.itemsize
     first = np.broadcast_to(np.asarray(target.offset, np.int64), (wave.n,))[:, None]
     address = _swizzled(first + np.arange(int(np.prod(tensor.box))) * size, tensor.swizzle)
-    return access.resolve(wave, Pointer(target.storage, 0), address // size, tensor.dtype.numpy, None)
+    return access.resolve(
+        wave, Pointer(target.storage, 0), address // size, tensor.dtype.numpy, None
+    )
 
 
 def _global_place(wave: Wave, tensor: TensorMap, coordinates: list[Any]) -> Access:
@@ -211,7 +227,9 @@ def _read_global(wave: Wave, place: Access) -> Any:
     values, fresh = read(place)
     if fresh is not None:
         name = place.storage.name
-        wave.m.fault(wave, "unwritten-read", fresh, lambda p, e: f"copies from {name}, which nothing wrote")
+        wave.m.fault(
+            wave, "unwritten-read", fresh, lambda p, e: f"copies from {name}, which nothing wrote"
+        )
     return np.where(place.good, values, place.dtype.type(0)) if place.good is not None else values
 
 
@@ -248,7 +266,11 @@ def _tma_load(c: Compiler, node: Any) -> Value:
 
 
 def _is_pointer(c: Compiler, node: Any) -> bool:
-    return type(node).__name__ == "Call" and c.tir.op_name(node) in ("tvm_access_ptr", "address_of", "tl.access_ptr")
+    return type(node).__name__ == "Call" and c.tir.op_name(node) in (
+        "tvm_access_ptr",
+        "address_of",
+        "tl.access_ptr",
+    )
 
 
 def _bulk_load(c: Compiler, node: Any) -> Value:
@@ -300,7 +322,9 @@ def _read_shared(wave: Wave, place: Access) -> Any:
     values, fresh = read(place)
     if fresh is not None:
         name = place.storage.name
-        wave.m.fault(wave, "unwritten-read", fresh, lambda p, e: f"stores from {name}, which nothing wrote")
+        wave.m.fault(
+            wave, "unwritten-read", fresh, lambda p, e: f"stores from {name}, which nothing wrote"
+        )
     if place.storage.race is not None:
         access.note_read(wave, place, _engine(wave))
     return values

@@ -45,7 +45,10 @@ def _check_written(wave: Wave, target: Access) -> None:
     if fresh is not None:
         name = target.storage.name
         wave.m.fault(
-            wave, "unwritten-read", fresh, lambda p, e: f"updates {name}, where nothing was written before"
+            wave,
+            "unwritten-read",
+            fresh,
+            lambda p, e: f"updates {name}, where nothing was written before",
         )
 
 
@@ -91,12 +94,18 @@ def _register() -> None:
         for suffix in ("", "x2", "x4"):
             for ret in ("", "_ret"):
                 op(f"tl.atomic_{kind}{suffix}{ret}_elem_op")(
-                    lambda c, node, k=kind, s=suffix: _build(c, k, node.args[0], node.args[1], _lanes(s))
+                    lambda c, node, k=kind, s=suffix: _build(
+                        c, k, node.args[0], node.args[1], _lanes(s)
+                    )
                 )
         for name in (f"Atomic{kind.title()}{s}{r}" for s in ("", "x2", "x4") for r in ("", "Ret")):
-            extern(name)(lambda c, call, k=kind, s=name: _build(c, k, call.args[0], call.args[1], _lanes(s)))
+            extern(name)(
+                lambda c, call, k=kind, s=name: _build(c, k, call.args[0], call.args[1], _lanes(s))
+            )
     for kind in ("add", "max", "min", "or", "and", "xor", "exch"):
-        extern(f"atomic{kind.title()}")(lambda c, call, k=kind: _build(c, k, call.args[0], call.args[1], 1))
+        extern(f"atomic{kind.title()}")(
+            lambda c, call, k=kind: _build(c, k, call.args[0], call.args[1], 1)
+        )
 
 
 _register()
@@ -110,7 +119,11 @@ def _atomic_load(c: Compiler, node: Any) -> Value:
 
 @op("tl.atomic_store_elem_op")
 def _atomic_store(c: Compiler, node: Any) -> Value:
-    pointer, value, dtype = c.expr(node.args[0]), c.expr(node.args[1]), parse(str(node.args[1].dtype))
+    pointer, value, dtype = (
+        c.expr(node.args[0]),
+        c.expr(node.args[1]),
+        parse(str(node.args[1].dtype)),
+    )
 
     def run(w: Wave) -> None:
         p: Pointer = pointer(w)

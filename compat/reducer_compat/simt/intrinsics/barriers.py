@@ -82,7 +82,9 @@ class NamedBarrier:
 
     def _present(self, machine: Machine, number: Array, wave: Wave) -> Array:
         have = _arrivals(machine).copy()
-        waves = [w for w in machine.sleepers() if isinstance(w.gate, NamedBarrier) and w is not wave]
+        waves = [
+            w for w in machine.sleepers() if isinstance(w.gate, NamedBarrier) and w is not wave
+        ]
         for other in waves:
             np.add.at(have, (other.block, other.gate._args(other)[0]), 1)
         np.add.at(have, (wave.block, number), 1)

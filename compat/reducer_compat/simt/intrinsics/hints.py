@@ -23,6 +23,13 @@ def _hint(c: Compiler, node: Any) -> Value:
     return lambda w: None
 
 
-@extern("tl::prefetch_tma_descriptor", "tl::pdl_trigger", "tl::pdl_sync", "tl::fence_proxy_async", "__threadfence", "__threadfence_block")
+@extern(
+    "tl::prefetch_tma_descriptor",
+    "tl::pdl_trigger",
+    "tl::pdl_sync",
+    "tl::fence_proxy_async",
+    "__threadfence",
+    "__threadfence_block",
+)
 def _hint_extern(c: Compiler, call: Extern) -> Value:
     return lambda w: None

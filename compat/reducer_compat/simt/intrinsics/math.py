@@ -82,7 +82,15 @@ def _register_functions() -> None:
     for name in _FLOAT_FUNCTIONS:
         spellings = [name, f"tl.__{name}", f"tl.ieee_{name}"]
         op(*spellings)(lambda c, node, n=name: _apply(c, n, node.args, str(node.dtype)))
-        names = [name, f"{name}f", f"__{name}f", f"h{name}", f"tl::{name}", f"tl::h{name}", f"__h{name}"]
+        names = [
+            name,
+            f"{name}f",
+            f"__{name}f",
+            f"h{name}",
+            f"tl::{name}",
+            f"tl::h{name}",
+            f"__h{name}",
+        ]
         extern(*names)(lambda c, call, n=name: _apply(c, n, call.args, call.dtype))
 
 
@@ -253,7 +261,9 @@ def _popc(c: Compiler, call: Extern) -> Value:
 def _clz(c: Compiler, node: Any) -> Value:
     value, dtype = c.expr(node.args[0]), parse(str(node.dtype)).numpy
     bits = 8 * parse(str(node.args[0].dtype)).itemsize
-    return lambda w: np.asarray(np.frompyfunc(lambda v: bits - (int(v) % (1 << bits)).bit_length(), 1, 1)(value(w))).astype(dtype)[()]
+    return lambda w: np.asarray(
+        np.frompyfunc(lambda v: bits - (int(v) % (1 << bits)).bit_length(), 1, 1)(value(w))
+    ).astype(dtype)[()]
 
 
 @op("tl.__ffs")

@@ -38,7 +38,9 @@ def _access_ptr(c: Compiler, node: Any) -> Value:
 
     def run(w: Wave) -> Pointer:
         p: Pointer = data(w)
-        return Pointer(p.storage, p.offset + np.asarray(offset(w), np.int64)[()] * unit, element.numpy)
+        return Pointer(
+            p.storage, p.offset + np.asarray(offset(w), np.int64)[()] * unit, element.numpy
+        )
 
     return run
 
@@ -97,7 +99,11 @@ def _wide_load(c: Compiler, node: Any) -> Value:
 
 
 def _wide_store(c: Compiler, node: Any) -> Value:
-    pointer, value, dtype = c.expr(node.args[0]), c.expr(node.args[1]), parse(str(node.args[1].dtype))
+    pointer, value, dtype = (
+        c.expr(node.args[0]),
+        c.expr(node.args[1]),
+        parse(str(node.args[1].dtype)),
+    )
     predicate = c.expr(node.args[2]) if len(node.args) > 2 else lambda w: np.bool_(True)
 
     def run(w: Wave) -> None:
@@ -124,7 +130,11 @@ def reinterpret(values: Any, source: DType, target: DType) -> Any:
 
 @op("reinterpret")
 def _reinterpret(c: Compiler, node: Any) -> Value:
-    value, source, target = c.expr(node.args[0]), parse(str(node.args[0].dtype)), parse(str(node.dtype))
+    value, source, target = (
+        c.expr(node.args[0]),
+        parse(str(node.args[0].dtype)),
+        parse(str(node.dtype)),
+    )
     if source.itemsize * source.lanes != target.itemsize * target.lanes:
         raise UnsupportedError(f"a reinterpretation of {node.args[0].dtype} as {node.dtype}")
     return lambda w: reinterpret(_full(value(w), source), source, target)

@@ -120,7 +120,14 @@ def parse_extern(node: Any) -> Extern:
     args = tuple(node.args[1:])
     if match is None or match["args"] is None:
         return Extern(text, text, (), "", args, str(node.dtype))
-    return Extern(text, match["name"], tuple(_split(match["args"])), match["method"] or "", args, str(node.dtype))
+    return Extern(
+        text,
+        match["name"],
+        tuple(_split(match["args"])),
+        match["method"] or "",
+        args,
+        str(node.dtype),
+    )
 
 
 def _split(text: str) -> list[str]:

@@ -37,7 +37,9 @@ class _Scan:
         return dtype.type(np.iinfo(dtype).min)
 
 
-def _line(wave: Wave, scan: _Scan, source: Pointer, target: Pointer, extent: int, step: Any) -> None:
+def _line(
+    wave: Wave, scan: _Scan, source: Pointer, target: Pointer, extent: int, step: Any
+) -> None:
     """Scans `extent` elements, `step` (source, target) apart, with the lanes of each warp of the wave."""
     dtype = source.dtype
     assert dtype is not None
@@ -93,14 +95,25 @@ def _two_dimensions(c: Compiler, scan: _Scan, threads: int, axis: int, args: Any
         lines, extent = (height, width) if axis == 1 else (width, height)
         between, along = (steps, (1, 1)) if axis == 1 else ((1, 1), steps)
         for first in range(0, lines, per_round):
-            _run(w, first + w.tid // _SEGMENT < lines, lambda s, f=first: one(s, f, extent, between, along))
+            _run(
+                w,
+                first + w.tid // _SEGMENT < lines,
+                lambda s, f=first: one(s, f, extent, between, along),
+            )
 
     def one(w: Wave, first: int, extent: int, between: Any, along: Any) -> None:
         line = first + w.tid // _SEGMENT
         src, dst = source(w), target(w)
         assert src.dtype is not None
         size = src.dtype.itemsize
-        _line(w, scan, src.shifted(line * between[0] * size), dst.shifted(line * between[1] * size), extent, along)
+        _line(
+            w,
+            scan,
+            src.shifted(line * between[0] * size),
+            dst.shifted(line * between[1] * size),
+            extent,
+            along,
+        )
 
     return run
 
@@ -109,7 +122,11 @@ def _build(c: Compiler, call: Extern, maximum: bool, skip: int) -> Value:
     if call.method != "run":
         raise UnsupportedError(f"the function {call.text}")
     flat = call.name.endswith("1D")
-    flag = call.templates[skip + (1 if flat else 2)] if len(call.templates) > skip + (1 if flat else 2) else "false"
+    flag = (
+        call.templates[skip + (1 if flat else 2)]
+        if len(call.templates) > skip + (1 if flat else 2)
+        else "false"
+    )
     scan = _Scan(np.fmax if maximum else (lambda a, b: a + b), maximum, flag == "true")
     if flat:
         return _one_dimension(c, scan, call.args)

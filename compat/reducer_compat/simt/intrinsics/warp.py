@@ -35,7 +35,9 @@ def exchange(wave: Wave, values: Any, partner: Array, what: str = "shuffles with
             wave,
             "inactive-lane",
             ~there,
-            lambda p, e: f"thread {int(wave.tid[p])} {what} thread {int(partner[p])}, which is not here",
+            lambda p, e: (
+                f"thread {int(wave.tid[p])} {what} thread {int(partner[p])}, which is not here"
+            ),
         )
         at_safe = np.where(there, at_safe, np.arange(wave.n))
     return full[at_safe]
@@ -86,7 +88,8 @@ def _full_mask(c: Compiler, mask: Any) -> None:
     if number is not None and number & 0xFFFFFFFF != 0xFFFFFFFF:
         raise UnsupportedError(f"a shuffle or vote over the lane mask {number:#x}")
     if number is None and not (
-        type(mask).__name__ == "Call" and c.tir.op_name(mask) in ("tvm_warp_activemask", "tl.activemask")
+        type(mask).__name__ == "Call"
+        and c.tir.op_name(mask) in ("tvm_warp_activemask", "tl.activemask")
     ):
         raise UnsupportedError(f"a shuffle or vote over the lane mask {mask}")
 
@@ -94,7 +97,9 @@ def _full_mask(c: Compiler, mask: Any) -> None:
 def _register() -> None:
     for kind in ("xor", "down", "up", ""):
         middle = f"_{kind}" if kind else ""
-        op(f"tl.shfl{middle}_sync")(lambda c, n, k=kind: _shuffle_value(c, k, n.args[0], n.args[1:]))
+        op(f"tl.shfl{middle}_sync")(
+            lambda c, n, k=kind: _shuffle_value(c, k, n.args[0], n.args[1:])
+        )
         extern(f"__shfl{middle}_sync", f"tl::shfl{middle}_sync")(
             lambda c, e, k=kind: _shuffle_value(c, k, e.args[0], e.args[1:])
         )
@@ -173,9 +178,15 @@ def _match_any(c: Compiler, node: Any) -> Value:
     def run(w: Wave) -> Any:
         mine = np.broadcast_to(value(w), (w.n,))
         warp = w.block * w.m.clocks.agents + w.party.agent
-        _, group = np.unique(np.stack([warp.astype(np.float64), mine.astype(np.float64)]), axis=1, return_inverse=True)
+        _, group = np.unique(
+            np.stack([warp.astype(np.float64), mine.astype(np.float64)]),
+            axis=1,
+            return_inverse=True,
+        )
         bits = np.zeros(w.n, np.uint64)
-        np.bitwise_or.at(bits, group.reshape(-1), np.uint64(1) << (w.tid % w.m.warp).astype(np.uint64))
+        np.bitwise_or.at(
+            bits, group.reshape(-1), np.uint64(1) << (w.tid % w.m.warp).astype(np.uint64)
+        )
         return bits[group.reshape(-1)].astype(dtype)
 
     return run
