@@ -189,7 +189,7 @@ def _output(tir: Tir, tensor: Tensor, findings: Findings) -> Array:
 def _write_back(arrays: Sequence[Any], arguments: list[Any], outs: list[int]) -> None:
     passed = [a for i, a in enumerate(arguments) if i not in outs]
     for array, argument in zip(arrays, passed, strict=True):
-        if isinstance(argument, Tensor) and isinstance(array, np.ndarray) and array.flags.writeable:
+        if isinstance(argument, Tensor) and argument.storage.dirty:
             np.copyto(array, argument.storage.values(argument.dtype.numpy).reshape(argument.shape))
 
 

@@ -102,10 +102,17 @@ class Jump:
 
 @dataclass
 class Return:
-    """All lanes end."""
+    """All lanes end, `early` by a return or at the end of the program.
+
+    Barriers no longer wait for threads that returned early, as on the device; a barrier that threads
+    ran past to the end of the program has diverged, though a device would not hang there.
+    """
+
+    early: bool
 
     def run(self, wave: Wave) -> Wave | None:
-        wave.m.retire(wave)
+        if self.early:
+            wave.m.retire(wave)
         return None
 
 

@@ -114,25 +114,21 @@ class RaceShadow:
         self._reader2[cells[lost]] = stamp[lost]
         return found
 
-    def write(self, cells: Array, who: Party, sid: int, silent: Array | None) -> Array | None:
-        """Records writes, except silent ones; the earlier accesses they race with, or None."""
+    def write(self, cells: Array, who: Party, sid: int, silent: Array, kept: Array) -> Array | None:
+        """Records writes, except silent ones; the earlier accesses they race with, or None.
+
+        Two lanes that write a cell in one statement clash unless both values are `kept`.
+        """
+        silent = np.broadcast_to(silent, cells.shape)
         found = self.conflicts(cells, who)
+        if found is not None:
+            found = np.where(silent, 0, found)
         stamp = self._stamp(cells.shape, who, sid)
-        if silent is not None:
-            silent = np.broadcast_to(silent, cells.shape)
-            if found is not None:
-                found = np.where(silent, 0, found)
-            cells, stamp = cells[~silent], stamp[~silent]
-            tid = np.broadcast_to(who.tid, silent.shape)[~silent]
-        else:
-            tid = np.broadcast_to(who.tid, cells.shape)
-        self._write[cells] = stamp
-        kept = self._write[cells]
-        clash = (kept & _TID_MASK) != tid
+        self._write[cells[~silent]] = stamp[~silent]
+        last = self._write[cells]
+        clash = ~silent & ~kept & ((last & _TID_MASK) != who.tid)
         if clash.any():
-            whole = np.zeros(silent.shape if silent is not None else clash.shape, np.int64)
-            whole[~silent if silent is not None else slice(None)] = np.where(clash, kept, 0)
-            found = _first(found, whole)
+            found = _first(found, np.where(clash, last, 0))
         return found if found is not None and found.any() else None
 
     def conflicts(self, cells: Array, who: Party) -> Array | None:

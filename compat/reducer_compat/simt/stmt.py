@@ -40,7 +40,7 @@ def compile_body(c: Compiler, body: Any) -> None:
     """Appends the instructions of a function body to the compiler's program."""
     emitter = _Emitter(c)
     emitter.emit(body)
-    emitter.code.append(Return())
+    emitter.code.append(Return(early=False))
     c.program.code = emitter.finish()
 
 
@@ -465,7 +465,7 @@ class _Emitter:
 
     def _emit_jump(self, name: str, node: Any) -> None:
         if name == "thread_return":
-            self.code.append(Return())
+            self.code.append(Return(early=True))
             return
         if not self._loops:
             raise UnsupportedError(f"{name} outside a loop", first_line(node))

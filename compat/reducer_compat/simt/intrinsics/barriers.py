@@ -12,7 +12,7 @@ from ..expr import constant, literal
 from ..program import Value
 from ..report import UnsupportedError
 from ..wave import Wave
-from .registry import GateMaker, op, op_gate
+from .registry import Extern, GateMaker, extern, extern_gate, op, op_gate
 
 if TYPE_CHECKING:
     from ..compile import Compiler
@@ -143,6 +143,21 @@ def _sync_gate(c: Compiler, node: Any) -> GateMaker | None:
 def _sync(c: Compiler, node: Any) -> Value:
     # Scope "warp" generates no code at all.
     return lambda w: None
+
+
+@extern_gate("__syncthreads")
+def _syncthreads_gate(c: Compiler, call: Extern) -> GateMaker:
+    return BlockBarrier
+
+
+@extern("__syncthreads")
+def _syncthreads(c: Compiler, call: Extern) -> Value:
+    return lambda w: None
+
+
+@extern("__syncwarp")
+def _syncwarp(c: Compiler, call: Extern) -> Value:
+    return lambda w: join_lanes(w, w.block * 64 + w.party.agent)
 
 
 @op_gate("tl.sync_grid")
