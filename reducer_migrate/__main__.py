@@ -1,0 +1,50 @@
+"""`reducer-migrate` and `python -m reducer_migrate`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command and exit with its code; nothing the user does ends in a traceback."""
+    import click
+
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _dispatch(arguments)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted; every file is either as it was or rewritten.", err=True)
+        code = _INTERRUPTED
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        click.echo(f"error: {type(error).__name__}: {error} (see --debug)", err=True)
+        code = 2
+    sys.exit(code)
+
+
+def _dispatch(arguments: list[str]) -> int:
+    """Call the command that the first argument names, else the one that takes paths."""
+    from reducer_migrate.subcommands import SUBCOMMANDS, load
+
+    code: int
+    if arguments[:1] and arguments[0] in SUBCOMMANDS:
+        name = arguments.pop(0)
+        program = f"reducer-migrate {name}"
+        code = load(name).main(arguments, prog_name=program, standalone_mode=False)
+    else:
+        from reducer_migrate.cli import command
+
+        code = command.main(arguments, prog_name="reducer-migrate", standalone_mode=False)
+    return code
+
+
+if __name__ == "__main__":
+    main()
