@@ -78,7 +78,8 @@ def carry_out(judgement: Judgement, policy: Policy) -> Rewritten:
     before = _without_rewrites(judgement, left, abandoned)
     if done.text == source.text:
         return Rewritten(source.text, before, before)
-    after = judge(Source.read(source.path, source.encode(done.text)), policy)
+    changed = Source.read(source.path, source.encode(done.text))
+    after = Judgement(changed, done.analysis, _triage(changed, done.analysis, policy))
     if abandoned:
         after = _without_rewrites(after, after.reported, abandoned)
     return Rewritten(done.text, before, after, done.fixed, done.notes, done.reducers)
