@@ -418,10 +418,12 @@ def _result(
         first = next(d for d in analysis.diagnostics if d.group == ident)
         remaining.append(_abandoned(first, reason))
     reducers = {(d.reducer, d.group) for d in fixed}
+    still = {(d.code, d.reducer) for d in attempt.analysis.diagnostics}
     notes = tuple(
         d
         for d in analysis.diagnostics
-        if d.severity is not Severity.ERROR and d.group is not None and d in fixed
+        if d.severity is not Severity.ERROR
+        and (d in fixed or (d.code.startswith("RM2") and (d.code, d.reducer) not in still))
     )
     return Rewrite(attempt.text, attempt.analysis, tuple(remaining), fixed, notes, len(reducers))
 

@@ -82,7 +82,8 @@ def carry_out(judgement: Judgement, policy: Policy) -> Rewritten:
     after = Judgement(changed, done.analysis, _triage(changed, done.analysis, policy))
     if abandoned:
         after = _without_rewrites(after, after.reported, abandoned)
-    return Rewritten(done.text, before, after, done.fixed, done.notes, done.reducers)
+    notes = tuple(d for d in done.notes if d in judgement.reported)
+    return Rewritten(done.text, before, after, done.fixed, notes, done.reducers)
 
 
 def _without_rewrites(
