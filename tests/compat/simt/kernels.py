@@ -379,3 +379,233 @@ def all_reduce(templates: str, threads: int, dtype: str = "float32") -> Any:
             B[tx] = T.call_extern(dtype, name, A[tx], T.address_of(w[0]))
 
     return main
+
+
+def shared_exchange(body: Any, threads: int = 64) -> Any:
+    """`body(A, s, B, tx, b)` on a shared array, in two blocks."""
+
+    @T.prim_func
+    def main(A: T.Tensor((threads,), "float32"), B: T.Tensor((2 * threads,), "float32")):
+        with T.Kernel(2, threads=threads) as b:
+            tx = T.get_thread_binding(0)
+            s = T.alloc_shared((threads,), "float32")
+            body(A, s, B, tx, b)
+
+    return main
+
+
+@T.macro
+def neighbour(A, s, B, tx, b):  # noqa: N803
+    """Reads a shared element that another thread wrote, with no barrier between."""
+    s[tx] = A[tx]
+    B[b * 64 + tx] = s[63 - tx]
+
+
+@T.macro
+def neighbour_synced(A, s, B, tx, b):  # noqa: N803
+    """The same with a barrier."""
+    s[tx] = A[tx]
+    T.call_extern("handle", "__syncthreads")
+    B[b * 64 + tx] = s[63 - tx]
+
+
+@T.macro
+def overwritten(A, s, B, tx, b):  # noqa: N803
+    """Writes what another thread reads, with no barrier between."""
+    s[tx] = A[tx]
+    T.call_extern("handle", "__syncthreads")
+    B[b * 64 + tx] = s[63 - tx]
+    s[tx] = A[tx] + 1.0
+
+
+@T.macro
+def colliding(A, s, B, tx, b):  # noqa: N803
+    """Two threads write different values to one element in one statement."""
+    s[tx // 2] = A[tx]
+    T.call_extern("handle", "__syncthreads")
+    B[b * 64 + tx] = s[tx // 2]
+
+
+@T.macro
+def agreeing(A, s, B, tx, b):  # noqa: N803
+    """Two threads write the same value to one element."""
+    s[tx // 2] = A[tx // 2]
+    T.call_extern("handle", "__syncthreads")
+    B[b * 64 + tx] = s[tx // 2]
+
+
+@T.macro
+def missing_five(A, s, B, tx, b):  # noqa: N803
+    """Thread 5 of block 1 writes nothing, and reads."""
+    if b == 0 or tx != 5:
+        s[tx] = A[tx]
+    B[b * 64 + tx] = s[tx]
+
+
+@T.macro
+def divergent(A, s, B, tx, b):  # noqa: N803
+    """Twenty threads of block 1 meet at a barrier that the others run past."""
+    s[tx] = A[tx]
+    if b == 0 or tx >= 44:
+        T.call_extern("handle", "__syncthreads")
+    B[b * 64 + tx] = s[tx]
+
+
+@T.macro
+def warp_exchange(A, s, B, tx, b):  # noqa: N803
+    """Threads of one warp exchange through shared memory, ordered by a barrier of the warp."""
+    s[tx] = A[tx]
+    T.call_extern("handle", "__syncwarp")
+    B[b * 64 + tx] = s[tx // 32 * 32 + 31 - tx % 32]
+
+
+def half_written_local() -> Any:
+    """Reads a local element that nothing wrote."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            v = T.alloc_local((2,), "float32")
+            v[0] = A[tx]
+            B[tx] = v[0] + v[1]
+
+    return main
+
+
+def shifted(by_read: int, by_write: int) -> Any:
+    """Reads and writes past the ends of arrays."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            B[tx + by_write] = A[tx + by_read]
+
+    return main
+
+
+def accumulated() -> Any:
+    """Adds to an output that nothing wrote."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            B[tx] = B[tx] + A[tx]
+
+    return main
+
+
+def atomically_accumulated() -> Any:
+    """Adds atomically to an output that nothing wrote."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            T.atomic_add(B[0], A[tx])
+
+    return main
+
+
+def partly_written() -> Any:
+    """Writes the first ten elements of its output."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((8, 8), "float32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            if tx < 10:
+                B[tx // 8, tx % 8] = A[tx]
+
+    return main
+
+
+def lonely_shuffle() -> Any:
+    """Even threads shuffle with odd ones, which are not there."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            B[tx] = 0.0
+            if tx % 2 == 0:
+                B[tx] = T.shfl_xor(A[tx], 1)
+
+    return main
+
+
+def divided() -> Any:
+    """Divides by its input."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "int32"), B: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            B[tx] = T.truncdiv(100, A[tx])
+
+    return main
+
+
+def in_place() -> Any:
+    """Adds one to its argument."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            A[tx] = A[tx] + 1.0
+
+    return main
+
+
+def endless() -> Any:
+    """A while loop that never ends."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            while A[tx] >= 0:
+                A[tx] = 1
+
+    return main
+
+
+def scaled() -> Any:
+    """Takes a number beside its array, and fills two outputs."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((64,), "float32"),
+        factor: T.float32,
+        count: T.int32,
+        B: T.Tensor((64,), "float32"),
+        C: T.Tensor((64,), "float32"),
+    ):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            B[tx] = A[tx] * factor
+            if tx < count:
+                C[tx] = A[tx]
+            else:
+                C[tx] = 0.0
+
+    return main
+
+
+def product() -> Any:
+    """A matrix product, which lowers to tensor core instructions."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float16"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((64, 64), "float16")
+            c = T.alloc_fragment((64, 64), "float32")
+            T.clear(c)
+            T.copy(A, a)
+            T.gemm(a, a, c)
+            T.copy(c, B)
+
+    return main
