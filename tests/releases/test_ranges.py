@@ -7,13 +7,13 @@ import math
 import pytest
 
 from reducer_rules.catalogue import rule
-from reducer_rules.release import Release, tested
+from reducer_rules.release import Release, between
 from reducer_rules.rule import ReleaseRule
 from tests.releases.cases import NATIVE_GRID
 from tests.releases.conftest import Probe
 
-NATIVE = tested("0.1.14", "0.1.15")
-WIDTH_UNCHECKED = tested("0.1.8", "0.1.12")
+NATIVE = between("0.1.14", "0.1.15")
+WIDTH_UNCHECKED = between("0.1.8", "0.1.12")
 WIDTH_ERROR = "XOR-butterfly AllReduce requires logical_width"
 LAYOUT_ERRORS = ("no available layout found", "does not form a bijective")
 

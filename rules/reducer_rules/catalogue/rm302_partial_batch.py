@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reducer_rules.nest import fully_replicated, outputs
-from reducer_rules.release import NATIVE_V2, Release, named, tested
+from reducer_rules.release import NATIVE_V2, Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import Dialect, Timeline
 
@@ -19,7 +19,7 @@ _WARP = 32
 class PartialBatch(ReleaseRule):
     code = "RM302"
     name = "partial-batch"
-    affected = tested("0.1.10", "0.1.15")
+    affected = between("0.1.10", "0.1.15")
     summary = "a batched finalize reduces its first batch only"
     explanation = (
         "With `batch` the finalize calls the batched collective once, on the first `batch` "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reducer_rules.nest import fully_replicated, is_power_of_two, outputs
-from reducer_rules.release import NATIVE_V2, Release, named, tested
+from reducer_rules.release import NATIVE_V2, Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import Timeline
 
@@ -19,7 +19,7 @@ _CHECKED = Release.parse("0.1.13")
 class ThreadCount(ReleaseRule):
     code = "RM304"
     name = "thread-count"
-    affected = tested("0.1.8", "0.1.15")
+    affected = between("0.1.8", "0.1.15")
     summary = "the threads of the finalize are no power of two"
     explanation = (
         "The collective of TileLang is a butterfly over pairs of threads, which only powers of two "
