@@ -27,11 +27,15 @@ SECONDS = 600
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a release made of one case: an error of its compiler, or values and faults."""
+    """What a release made of one case: an error of its compiler, or values and faults.
+
+    `script` is the device TIR where the interpreter does not know some operation in it.
+    """
 
     error: str = ""
     values: tuple[float, ...] = ()
     faults: tuple[str, ...] = ()
+    script: str = ""
 
     def sums_to(self, *values: float) -> bool:
         """Whether it compiled, ran without a fault and gave these outputs (one: all alike)."""
@@ -110,7 +114,12 @@ def probe(release: Release, path: Path | None) -> Probe:
 
 
 def _outcome(row: dict[str, Any]) -> Outcome:
-    return Outcome(row.get("error", ""), tuple(row.get("values", ())), tuple(row.get("faults", ())))
+    return Outcome(
+        row.get("error", ""),
+        tuple(row.get("values", ())),
+        tuple(row.get("faults", ())),
+        row.get("script", ""),
+    )
 
 
 @pytest.fixture(scope="session", params=TESTED, ids=str)
