@@ -40,7 +40,7 @@ class Outcome:
     def sums_to(self, *values: float) -> bool:
         """Whether it compiled, ran without a fault and gave these outputs (one: all alike)."""
         wanted = values * len(self.values) if len(values) == 1 else values
-        return not self.error and not self.faults and self.values == wanted
+        return bool(self.values) and not self.faults and self.values == wanted
 
 
 @dataclass(frozen=True)
