@@ -609,3 +609,21 @@ def product() -> Any:
             T.copy(c, B)
 
     return main
+
+
+def tile_sums(tiles: int) -> Any:
+    """The sum of tiles, through a pipelined copy into shared memory."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, tiles * 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((64, 64), "float32")
+            total = T.alloc_fragment((64, 64), "float32")
+            T.clear(total)
+            for t in T.Pipelined(tiles, num_stages=2):
+                T.copy(A[0, t * 64], a)
+                for i, j in T.Parallel(64, 64):
+                    total[i, j] += a[i, j]
+            T.copy(total, B)
+
+    return main

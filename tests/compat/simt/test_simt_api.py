@@ -78,7 +78,9 @@ def test_an_unknown_function_is_named_with_its_statement() -> None:
 
 
 def test_an_unknown_op_is_named_with_its_statement() -> None:
-    with pytest.raises(simt.UnsupportedError, match="does not know the op .*ptx_ldmatrix") as caught:
+    with pytest.raises(
+        simt.UnsupportedError, match="does not know the op .*ptx_ldmatrix"
+    ) as caught:
         simt.run(k.product(), np.ones((64, 64), "float16"))
     assert "ptx_ldmatrix(" in str(caught.value.where)
 
