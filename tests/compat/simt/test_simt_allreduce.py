@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from packaging.version import Version
+
 from reducer_compat import simt
 
 from . import kernels as k

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from reducer_compat import simt
 
 from . import kernels as k

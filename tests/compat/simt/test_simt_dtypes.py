@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+
 from reducer_compat import simt
 from reducer_compat.simt.dtypes import cast, parse, poison
 from reducer_compat.simt.report import UnsupportedError

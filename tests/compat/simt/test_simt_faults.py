@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from reducer_compat import simt
 
 from . import kernels as k

@@ -1,6 +1,6 @@
 """What TileLang's own lowering computes, release by release, as numbers.
 
-These are the wrong results that GPUs give too: each was measured there or read in the generated code.
+The wrong ones are what GPUs give too: each was measured there or read in the generated code.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from packaging.version import Version
+
 from reducer_compat import simt
 
 from . import kernels as k
