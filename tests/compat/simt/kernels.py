@@ -628,3 +628,28 @@ def tile_sums(tiles: int) -> Any:
             T.copy(total, B)
 
     return main
+
+
+@T.macro
+def met_at_two_places(A, s, B, tx, b):
+    """Half of the threads meet the other half at a barrier that each executes elsewhere."""
+    if tx < 32:
+        s[tx] = A[tx]
+        T.sync_threads(3, 64)
+        B[b * 64 + tx] = s[tx + 32]
+    else:
+        s[tx] = A[tx]
+        T.sync_threads(3, 64)
+        B[b * 64 + tx] = s[tx - 32]
+
+
+@T.macro
+def handed_over(A, s, B, tx, b):
+    """Half of the threads arrive at a barrier without waiting; the others wait for them."""
+    if tx < 32:
+        s[tx] = A[tx]
+        T.named_barrier_arrive(3, 64)
+        B[b * 64 + tx] = A[tx]
+    else:
+        T.sync_threads(3, 64)
+        B[b * 64 + tx] = s[tx - 32]
