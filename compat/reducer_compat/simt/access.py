@@ -197,5 +197,5 @@ def _tuple(first: int, rest: tuple[int, ...]) -> tuple[int, ...]:
 
 def _shaped(who: Party, ndim: int) -> Party:
     while np.ndim(who.tid) < ndim:
-        who = Party(who.block[..., None], who.agent[..., None], who.tid[..., None])
+        who = who.widened()
     return who

@@ -1,3 +1,4 @@
+# ruff: noqa: N803
 """The kernels that the interpreter's tests run. Each factory makes one PrimFunc.
 
 Annotations are evaluated here, not postponed: TileLang reads them, and the sizes in their closures.
@@ -395,14 +396,14 @@ def shared_exchange(body: Any, threads: int = 64) -> Any:
 
 
 @T.macro
-def neighbour(A, s, B, tx, b):  # noqa: N803
+def neighbour(A, s, B, tx, b):
     """Reads a shared element that another thread wrote, with no barrier between."""
     s[tx] = A[tx]
     B[b * 64 + tx] = s[63 - tx]
 
 
 @T.macro
-def neighbour_synced(A, s, B, tx, b):  # noqa: N803
+def neighbour_synced(A, s, B, tx, b):
     """The same with a barrier."""
     s[tx] = A[tx]
     T.call_extern("handle", "__syncthreads")
@@ -410,7 +411,7 @@ def neighbour_synced(A, s, B, tx, b):  # noqa: N803
 
 
 @T.macro
-def overwritten(A, s, B, tx, b):  # noqa: N803
+def overwritten(A, s, B, tx, b):
     """Writes what another thread reads, with no barrier between."""
     s[tx] = A[tx]
     T.call_extern("handle", "__syncthreads")
@@ -419,7 +420,7 @@ def overwritten(A, s, B, tx, b):  # noqa: N803
 
 
 @T.macro
-def colliding(A, s, B, tx, b):  # noqa: N803
+def colliding(A, s, B, tx, b):
     """Two threads write different values to one element in one statement."""
     s[tx // 2] = A[tx]
     T.call_extern("handle", "__syncthreads")
@@ -427,7 +428,7 @@ def colliding(A, s, B, tx, b):  # noqa: N803
 
 
 @T.macro
-def agreeing(A, s, B, tx, b):  # noqa: N803
+def agreeing(A, s, B, tx, b):
     """Two threads write the same value to one element."""
     s[tx // 2] = A[tx // 2]
     T.call_extern("handle", "__syncthreads")
@@ -435,7 +436,7 @@ def agreeing(A, s, B, tx, b):  # noqa: N803
 
 
 @T.macro
-def missing_five(A, s, B, tx, b):  # noqa: N803
+def missing_five(A, s, B, tx, b):
     """Thread 5 of block 1 writes nothing, and reads."""
     if b == 0 or tx != 5:
         s[tx] = A[tx]
@@ -443,7 +444,7 @@ def missing_five(A, s, B, tx, b):  # noqa: N803
 
 
 @T.macro
-def divergent(A, s, B, tx, b):  # noqa: N803
+def divergent(A, s, B, tx, b):
     """Twenty threads of block 1 meet at a barrier that the others run past."""
     s[tx] = A[tx]
     if b == 0 or tx >= 44:
@@ -452,7 +453,7 @@ def divergent(A, s, B, tx, b):  # noqa: N803
 
 
 @T.macro
-def warp_exchange(A, s, B, tx, b):  # noqa: N803
+def warp_exchange(A, s, B, tx, b):
     """Threads of one warp exchange through shared memory, ordered by a barrier of the warp."""
     s[tx] = A[tx]
     T.call_extern("handle", "__syncwarp")
@@ -609,3 +610,46 @@ def product() -> Any:
             T.copy(c, B)
 
     return main
+
+
+def tile_sums(tiles: int) -> Any:
+    """The sum of tiles, through a pipelined copy into shared memory."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, tiles * 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((64, 64), "float32")
+            total = T.alloc_fragment((64, 64), "float32")
+            T.clear(total)
+            for t in T.Pipelined(tiles, num_stages=2):
+                T.copy(A[0, t * 64], a)
+                for i, j in T.Parallel(64, 64):
+                    total[i, j] += a[i, j]
+            T.copy(total, B)
+
+    return main
+
+
+@T.macro
+def met_at_two_places(A, s, B, tx, b):
+    """Half of the threads meet the other half at a barrier that each executes elsewhere."""
+    if tx < 32:
+        s[tx] = A[tx]
+        T.sync_threads(3, 64)
+        B[b * 64 + tx] = s[tx + 32]
+    else:
+        s[tx] = A[tx]
+        T.sync_threads(3, 64)
+        B[b * 64 + tx] = s[tx - 32]
+
+
+@T.macro
+def handed_over(A, s, B, tx, b):
+    """Half of the threads arrive at a barrier without waiting; the others wait for them."""
+    if tx < 32:
+        s[tx] = A[tx]
+        T.named_barrier_arrive(3, 64)
+        B[b * 64 + tx] = A[tx]
+    else:
+        T.sync_threads(3, 64)
+        B[b * 64 + tx] = s[tx - 32]

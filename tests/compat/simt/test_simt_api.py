@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilelang.language as T  # noqa: N812
+
 from reducer_compat import simt
 
 from . import kernels as k
@@ -65,7 +66,7 @@ def test_symbolic_sizes_must_agree() -> None:
 
 
 def test_what_is_no_kernel() -> None:
-    with pytest.raises(simt.SimtError, match="takes a PrimFunc, as tilelang.compile does"):
+    with pytest.raises(simt.SimtError, match=r"takes a PrimFunc, as tilelang\.compile does"):
         simt.run(lambda a: a, A)
 
 
@@ -78,7 +79,9 @@ def test_an_unknown_function_is_named_with_its_statement() -> None:
 
 
 def test_an_unknown_op_is_named_with_its_statement() -> None:
-    with pytest.raises(simt.UnsupportedError, match="does not know the op .*ptx_ldmatrix") as caught:
+    with pytest.raises(
+        simt.UnsupportedError, match=r"does not know the op .*ptx_ldmatrix"
+    ) as caught:
         simt.run(k.product(), np.ones((64, 64), "float16"))
     assert "ptx_ldmatrix(" in str(caught.value.where)
 

@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+
 from reducer_compat import simt
 from reducer_compat.simt.dtypes import cast, parse, poison
 from reducer_compat.simt.report import UnsupportedError
@@ -68,9 +69,7 @@ def test_rounding_is_to_the_nearest_even_as_in_torch() -> None:
         np.testing.assert_array_equal(got[~nan], want.view(np.uint16)[~nan])
 
 
-@pytest.mark.parametrize(
-    ("name", "top"), [("float8_e4m3fn", 448.0), ("float8_e5m2", 57344.0)]
-)
+@pytest.mark.parametrize(("name", "top"), [("float8_e4m3fn", 448.0), ("float8_e5m2", 57344.0)])
 def test_float8_saturates(name: str, top: float) -> None:
     got = cast(np.array([1e9, -1e9, np.inf, 1.0], "float32"), numpy_dtype(name))
     assert got.astype("float32").tolist() == [top, -top, top, 1.0]

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tilelang.language as T  # noqa: N812
+
 from reducer_compat import simt
 
 from . import kernels as k
@@ -50,7 +52,12 @@ def test_race_of_two_writes_in_one_statement() -> None:
     assert "thread 0 writes s[0] and thread 1 touched it" in fault.message
 
 
-@pytest.mark.parametrize("body", [k.agreeing, k.neighbour_synced, k.warp_exchange])
+ORDERED = [k.agreeing, k.neighbour_synced, k.warp_exchange, k.met_at_two_places]
+if hasattr(T, "named_barrier_arrive"):
+    ORDERED.append(k.handed_over)
+
+
+@pytest.mark.parametrize("body", ORDERED)
 def test_what_is_no_race(body: Any) -> None:
     assert exchange(body).ok
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilelang.language as T  # noqa: N812
+
 from reducer_compat import simt
 
 from . import kernels as k

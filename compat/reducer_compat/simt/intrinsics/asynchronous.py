@@ -20,7 +20,7 @@ from ..program import Value
 from ..race import Party
 from ..report import UnsupportedError
 from ..wave import Wave
-from .barriers import barrier_ref
+from .mbarriers import barrier_ref
 from .registry import op
 
 if TYPE_CHECKING:
