@@ -372,7 +372,7 @@ def test_threads(launch: str, threads: int | None) -> None:
     [
         ('@tilelang.jit(pass_configs={"tl.disable_warp_specialized": True})', False),
         (
-            "@tl.jit(out_idx=-1, pass_configs={tl.PassConfigKey.TL_DISABLE_WARP_SPECIALIZED: True})",
+            "@tl.jit(-1, pass_configs={tl.PassConfigKey.TL_DISABLE_WARP_SPECIALIZED: True})",
             False,
         ),
         ("@tl.jit(pass_configs=CONFIGS)", False),
