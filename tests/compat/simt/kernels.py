@@ -15,6 +15,10 @@ RELEASE = Version(Version(tilelang.__version__).base_version)
 NATIVE = Version("0.1.14") <= RELEASE
 """Whether the release has reducers of its own, so that v1 syntax goes through its shim."""
 
+BATCHES = Version("0.1.10") <= RELEASE
+"""Whether `finalize_reducer` takes a batch."""
+GARBAGE = RELEASE in (Version("0.1.11"), Version("0.1.12"), Version("0.1.13"))
+"""Whether warp specialization loses what consumers do outside their loop."""
 FP8 = "float8_e4m3fn" if Version("0.1.9") <= RELEASE else "float8_e4m3"
 UNSAFE = {"tl.disable_safe_memory_legalize": True}
 UNSYNCED = {"tl.disable_thread_storage_sync": True}
@@ -367,6 +371,11 @@ def per_thread(function: Any, dtype: str = "float32", threads: int = 64) -> Any:
             B[tx] = function(A[tx])
 
     return main
+
+
+def exponential(x: Any) -> Any:
+    """`exp`, to be applied with `per_thread`."""
+    return T.exp(x)
 
 
 def all_reduce(templates: str, threads: int, dtype: str = "float32") -> Any:
