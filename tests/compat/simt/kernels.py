@@ -9,11 +9,16 @@ from typing import Any
 import tilelang
 import tilelang.language as T  # noqa: N812
 from packaging.version import Version
+from tilelang.layout import make_swizzled_layout
 
 RELEASE = Version(Version(tilelang.__version__).base_version)
 NATIVE = Version("0.1.14") <= RELEASE
 """Whether the release has reducers of its own, so that v1 syntax goes through its shim."""
 
+BATCHES = Version("0.1.10") <= RELEASE
+"""Whether `finalize_reducer` takes a batch."""
+GARBAGE = RELEASE in (Version("0.1.11"), Version("0.1.12"), Version("0.1.13"))
+"""Whether warp specialization loses what consumers do outside their loop."""
 FP8 = "float8_e4m3fn" if Version("0.1.9") <= RELEASE else "float8_e4m3"
 UNSAFE = {"tl.disable_safe_memory_legalize": True}
 UNSYNCED = {"tl.disable_thread_storage_sync": True}
@@ -368,6 +373,11 @@ def per_thread(function: Any, dtype: str = "float32", threads: int = 64) -> Any:
     return main
 
 
+def exponential(x: Any) -> Any:
+    """`exp`, to be applied with `per_thread`."""
+    return T.exp(x)
+
+
 def all_reduce(templates: str, threads: int, dtype: str = "float32") -> Any:
     """`tl::AllReduce<templates>::run` of one value a thread."""
     name = f"tl::AllReduce<{templates}>::run"
@@ -653,3 +663,189 @@ def handed_over(A, s, B, tx, b):
     else:
         T.sync_threads(3, 64)
         B[b * 64 + tx] = s[tx - 32]
+
+
+def two_kernels() -> Any:
+    """Two launches in one function: the second reads what the first wrote."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32")
+    ):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            B[tx] = A[tx] * 2.0
+        with T.Kernel(2, threads=32) as b:
+            tx = T.get_thread_binding(0)
+            C[b * 32 + tx] = B[b * 32 + tx] + 1.0
+
+    return main
+
+
+def swizzled(m: int, n: int) -> Any:
+    """Copies through shared tiles in a swizzled layout, by TMA on sm_90."""
+
+    @T.prim_func
+    def main(A: T.Tensor((m, n), "float16"), B: T.Tensor((m, n), "float16")):
+        with T.Kernel(T.ceildiv(n, 64), T.ceildiv(m, 64), threads=128) as (bx, by):
+            a = T.alloc_shared((64, 64), "float16")
+            b = T.alloc_shared((64, 64), "float16")
+            f = T.alloc_fragment((64, 64), "float16")
+            T.annotate_layout({a: make_swizzled_layout(a), b: make_swizzled_layout(b)})
+            T.copy(A[by * 64, bx * 64], a)
+            T.copy(a, f)
+            T.copy(f, b)
+            T.copy(b, B[by * 64, bx * 64])
+
+    return main
+
+
+def grid_synced() -> Any:
+    """Blocks that read each other's results after a barrier of the grid."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((4,), "float32"), B: T.Tensor((4,), "float32"), C: T.Tensor((4,), "float32")
+    ):
+        with T.Kernel(4, threads=32) as b:
+            tx = T.get_thread_binding(0)
+            if tx == 0:
+                B[b] = A[b] * 2.0
+            T.sync_grid()
+            if tx == 0:
+                C[b] = B[3 - b]
+
+    return main
+
+
+def two_dimensional() -> Any:
+    """A block of 16 by 8 threads."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 16), "float32"), B: T.Tensor((8, 16), "float32")):
+        with T.Kernel(1, threads=(16, 8)):
+            tx = T.get_thread_binding(0)
+            ty = T.get_thread_binding(1)
+            B[ty, tx] = A[ty, 15 - tx]
+
+    return main
+
+
+def any_and_all() -> Any:
+    """Tests of a whole shared array."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "bool"), B: T.Tensor((2,), "int32")):
+        with T.Kernel(1, threads=32):
+            s = T.alloc_shared((64,), "bool")
+            T.copy(A, s)
+            B[0] = T.if_then_else(T.any_of(s), 1, 0)
+            B[1] = T.if_then_else(T.all_of(s), 1, 0)
+
+    return main
+
+
+def relu_vectors() -> Any:
+    """Vectors of eight halves."""
+
+    @T.prim_func
+    def main(A: T.Tensor((256,), "float16"), B: T.Tensor((256,), "float16")):
+        with T.Kernel(1, threads=32):
+            tx = T.get_thread_binding(0)
+            for i in T.vectorized(8):
+                B[tx * 8 + i] = T.max(A[tx * 8 + i], T.float16(0)) * T.float16(2)
+
+    return main
+
+
+def wide_moves(bits: int) -> Any:
+    """Explicit loads and stores of `bits` at a time."""
+    count = bits // 32
+    load, store = getattr(T, f"ldg{bits}"), getattr(T, f"stg{bits}")
+
+    @T.prim_func
+    def main(A: T.Tensor((256,), "float32"), B: T.Tensor((256,), "float32")):
+        with T.Kernel(1, threads=256 // count):
+            tx = T.get_thread_binding(0)
+            store(B[tx * count], load(A[tx * count]))
+
+    return main
+
+
+def quadruples() -> Any:
+    """Atomics of four floats."""
+
+    @T.prim_func
+    def main(A: T.Tensor((256,), "float32"), B: T.Tensor((256,), "float32")):
+        with T.Kernel(3, threads=64):
+            a = T.alloc_shared((256,), "float32")
+            T.copy(A, a)
+            for i in T.Parallel(64):
+                T.atomic_addx4(B[i * 4], a[i * 4])
+
+    return main
+
+
+def tickets() -> Any:
+    """An atomic counter that returns what it was."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "int32"), B: T.Tensor((64,), "int32"), C: T.Tensor((1,), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            B[tx] = T.atomic_add(C[0], A[tx], return_prev=True)
+
+    return main
+
+
+def variable() -> Any:
+    """A scalar variable with an initial value."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "int32"), B: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            n = T.alloc_var("int32", init=5)
+            n = n + A[tx]
+            B[tx] = n
+
+    return main
+
+
+def bits_of() -> Any:
+    """The bits of floats."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            B[tx] = T.reinterpret(A[tx], "int32")
+
+    return main
+
+
+def rasterized() -> Any:
+    """Blocks in a swizzled order."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(8, 8, threads=32) as (bx, by):
+            T.use_swizzle(4)
+            B[by * 8 + bx] = A[by * 8 + bx]
+
+    return main
+
+
+def batch_reduced(batch: int) -> Any:
+    """Row sums reduced several at a time."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 128), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((8, 128), "float32")
+            b = T.alloc_fragment((8,), "float32")
+            T.copy(A, a)
+            T.reduce_sum(a, b, dim=1, batch=batch)
+            T.copy(b, B)
+
+    return main

@@ -15,7 +15,6 @@ from reducer_compat import simt
 
 from . import kernels as k
 
-BATCHES = Version("0.1.10") <= k.RELEASE
 BROKEN_WARP_SPECIALIZATION = {
     Version("0.1.11"): "clear",
     Version("0.1.12"): "clear and copy",
@@ -47,7 +46,7 @@ def test_an_update_beside_a_fragment_write_counts_twice() -> None:
     assert total.tolist() == [2080.0 if k.NATIVE else 2 * 2080.0]
 
 
-@pytest.mark.skipif(not BATCHES, reason="finalize_reducer takes a batch from 0.1.10")
+@pytest.mark.skipif(not k.BATCHES, reason="finalize_reducer takes a batch from 0.1.10")
 @pytest.mark.parametrize(
     ("batch", "want"),
     [(1, [128.0] * 8), (2, [128.0, 128.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0]), (8, [128.0] * 8)],
