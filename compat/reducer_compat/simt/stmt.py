@@ -40,7 +40,7 @@ def compile_body(c: Compiler, body: Any) -> None:
     """Appends the instructions of a function body to the compiler's program."""
     emitter = _Emitter(c)
     emitter.emit(body)
-    emitter.code.append(Return())
+    emitter.code.append(Return(early=False))
     c.program.code = emitter.finish()
 
 
@@ -209,9 +209,16 @@ def _allocation(c: Compiler, var: Any, dtype: Any, extents: Any, node: Any) -> A
 
 def _bind_allocation(c: Compiler, var: Any, scope: str, extents: Any, unit: int) -> None:
     # Up to 0.1.8 merged shared buffers are declared over the arena with offsets in their indices.
-    known = [constant(e) for e in extents]
-    if scope != "shared.dyn" and all(k is not None for k in known):
-        c.bind_size(var, math.prod(k for k in known if k is not None) * unit)
+    known = [k for k in map(constant, extents) if k is not None]
+    if len(known) != len(extents):
+        return
+    nbytes = math.prod(known) * unit
+    if scope != "shared.dyn":
+        c.bind_size(var, nbytes)
+    if scope.startswith("shared"):
+        c.program.block_bytes += nbytes
+    else:
+        c.program.thread_bytes += nbytes
 
 
 def _initial(c: Compiler, node: Any, scope: str, dtype: np.dtype[Any]) -> Value | None:
@@ -465,7 +472,7 @@ class _Emitter:
 
     def _emit_jump(self, name: str, node: Any) -> None:
         if name == "thread_return":
-            self.code.append(Return())
+            self.code.append(Return(early=True))
             return
         if not self._loops:
             raise UnsupportedError(f"{name} outside a loop", first_line(node))

@@ -1,6 +1,17 @@
 """What the interpreter can call: one module for each family of ops and device templates."""
 
-from . import allreduce, asynchronous, atomics, barriers, hints, math, memory_ops, scan, warp
+from . import (
+    allreduce,
+    asynchronous,
+    atomics,
+    barriers,
+    hints,
+    math,
+    mbarriers,
+    memory_ops,
+    scan,
+    warp,
+)
 from .registry import find_call, find_gate
 
 __all__ = [
@@ -12,6 +23,7 @@ __all__ = [
     "find_gate",
     "hints",
     "math",
+    "mbarriers",
     "memory_ops",
     "scan",
     "warp",
