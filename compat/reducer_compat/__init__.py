@@ -1,9 +1,32 @@
-"""The runtime that gives v2 reducers to every TileLang release. Not built yet.
+"""v2 reducers, right on every TileLang release.
 
-Importing it raises at once: a runtime that silently did nothing would leave kernels wrong.
+Importing this package changes TileLang in this process: kernels traced from then on get the
+semantics of TileLang's second reducer design, on every tested release and from one source.
+
+`REDUCER_COMPAT` names the lowering:
+
+- ``auto`` (default): TileLang's own where it has one and it suffices, else ours;
+- ``native``: TileLang's own, wherever it has one;
+- ``canonical``: ours;
+- ``off``: importing changes nothing.
+
+`REDUCER_COMPAT_PLAN=wide` keeps one partial per participant and output, for comparison.
 """
 
-raise ImportError(
-    "reducer_compat is not built yet: this release of reducer-migrate holds the codemod only. "
-    "Migrate with `reducer-migrate` and run the result on TileLang 0.1.14 or newer."
-)
+from reducer_compat.errors import ReducerError, UnsupportedTileLangError
+from reducer_compat.install import Status, install, status, uninstall
+from reducer_compat.modes import Mode
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Mode",
+    "ReducerError",
+    "Status",
+    "UnsupportedTileLangError",
+    "install",
+    "status",
+    "uninstall",
+]
+
+install()
