@@ -26,11 +26,13 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The edits that rewrite one reducer: all of them are applied, or none is."""
+    """The rewrite of one reducer: all of its edits are applied, or none is.
+
+    `Analysis.edits` makes the edits of some groups together, since two reducers may share a line.
+    """
 
     ident: int
     reducer: str
-    edits: tuple[Edit, ...]
     fix: Fix = Fix.SAFE
 
 

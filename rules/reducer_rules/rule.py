@@ -83,6 +83,8 @@ class Rule(ABC):
     invalid: ClassVar[tuple[str, ...]]
     #: Whether a finding refuses the rewrite of the reducer.
     blocks: ClassVar[bool] = False
+    #: What the examples are judged against.
+    example_target: ClassVar[Target] = Target()
 
     @abstractmethod
     def check(self, timeline: Timeline, target: Target) -> Iterator[Finding]:

@@ -224,6 +224,7 @@ class Finalize(Event):
     destination_dtype: str | None = None
     destination_shape: tuple[int | None, ...] | None = None
     batch: Batch | None = None
+    destination_is_reducer: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

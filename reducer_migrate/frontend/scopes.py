@@ -1,0 +1,167 @@
+"""Lexical scopes: which names a function binds, to what, and what encloses it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from reducer_migrate.frontend.syntax import (
+    FunctionNode,
+    ScopeNode,
+    bound_names,
+    called,
+    same_scope,
+)
+
+_TRACING_DECORATORS = frozenset({"prim_func", "macro"})
+_JIT_DECORATORS = frozenset({"jit", "autotune", "lazy_jit"})
+
+
+@dataclass
+class Scope:
+    """A module or function.
+
+    `single` maps a name bound exactly once to the value it gets, `imported` a name to the module
+    it is imported from.
+    """
+
+    node: ast.Module | FunctionNode
+    parent: Scope | None
+    bindings: dict[str, int] = field(default_factory=dict)
+    single: dict[str, ast.expr] = field(default_factory=dict)
+    imported: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def decorators(self) -> frozenset[str]:
+        """The last names of the decorators: `prim_func` for `@T.prim_func`, `jit` for `@jit()`."""
+        if isinstance(self.node, ast.Module):
+            return frozenset()
+        return frozenset(filter(None, map(_last_name, self.node.decorator_list)))
+
+    @property
+    def is_eager(self) -> bool:
+        """Whether the body of a jitted function is itself the kernel."""
+        return bool(self.decorators & _JIT_DECORATORS) and self.opens_kernel
+
+    @property
+    def opens_kernel(self) -> bool:
+        """Whether `with T.Kernel(...)` stands directly in this function."""
+        return any(
+            isinstance(node, ast.With)
+            and any(called(item.context_expr) == "Kernel" for item in node.items)
+            for node in body_nodes(self.node)
+        )
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether TileLang traces the body, so that its statements are device code."""
+        return bool(self.decorators & _TRACING_DECORATORS) or self.opens_kernel
+
+    def lookup(self, name: str) -> Scope | None:
+        """The innermost scope that binds `name`."""
+        scope: Scope | None = self
+        while scope is not None and name not in scope.bindings:
+            scope = scope.parent
+        return scope
+
+    def value(self, name: str) -> ast.expr | None:
+        """What `name` is bound to, where exactly one plain assignment binds it."""
+        scope = self.lookup(name)
+        return None if scope is None else scope.single.get(name)
+
+
+def body_nodes(node: ast.Module | FunctionNode) -> Iterator[ast.AST]:
+    """Every node in the body of a module or function, nested scopes left out."""
+    for statement in node.body:
+        if isinstance(statement, ScopeNode):
+            yield statement
+        else:
+            yield from same_scope(statement)
+
+
+def make_scope(node: ast.Module | FunctionNode, parent: Scope | None) -> Scope:
+    """Collect the bindings of one scope."""
+    scope = Scope(node, parent)
+    if not isinstance(node, ast.Module):
+        for parameter in parameters(node):
+            _bind(scope, parameter.arg)
+    for child in body_nodes(node):
+        _bind_node(scope, child)
+    scope.single = {k: v for k, v in scope.single.items() if scope.bindings[k] == 1}
+    return scope
+
+
+def parameters(node: FunctionNode) -> list[ast.arg]:
+    """Every parameter of a function, starred ones included."""
+    arguments = node.args
+    starred = [arg for arg in (arguments.vararg, arguments.kwarg) if arg is not None]
+    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *starred]
+
+
+def _bind(scope: Scope, name: str, value: ast.expr | None = None) -> None:
+    scope.bindings[name] = scope.bindings.get(name, 0) + 1
+    if value is not None:
+        scope.single[name] = value
+
+
+def _bind_node(scope: Scope, node: ast.AST) -> None:
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            _bind_target(scope, target, node.value)
+    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        if node.value is not None:
+            _bind(scope, node.target.id, node.value)
+    elif isinstance(node, ast.AugAssign | ast.NamedExpr | ast.For | ast.comprehension):
+        for name in bound_names(node.target):
+            _bind(scope, name)
+    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+        for name in bound_names(node.optional_vars):
+            _bind(scope, name)
+    elif isinstance(node, FunctionNode | ast.ClassDef):
+        _bind(scope, node.name)
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        for alias in node.names:
+            name = (alias.asname or alias.name).split(".")[0]
+            _bind(scope, name)
+            if isinstance(node, ast.ImportFrom):
+                scope.imported[name] = node.module or ""
+
+
+def _bind_target(scope: Scope, target: ast.expr, value: ast.expr) -> None:
+    """Bind an assignment target; `a, b = x, y` binds each name to its own value."""
+    if isinstance(target, ast.Name):
+        _bind(scope, target.id, value)
+    elif (
+        isinstance(target, ast.Tuple)
+        and isinstance(value, ast.Tuple)
+        and len(target.elts) == len(value.elts)
+    ):
+        for part, part_value in zip(target.elts, value.elts, strict=True):
+            _bind_target(scope, part, part_value)
+    else:
+        for name in bound_names(target):
+            _bind(scope, name)
+
+
+def _last_name(decorator: ast.expr) -> str | None:
+    if isinstance(decorator, ast.Call):
+        return called(decorator)
+    if isinstance(decorator, ast.Attribute):
+        return decorator.attr
+    return decorator.id if isinstance(decorator, ast.Name) else None
+
+
+def allocates(node: ast.AST, scope: Scope) -> bool:
+    """Whether `node` is TileLang's `alloc_reducer`, and no function or method of that name.
+
+    The call's shape decides, since the language arrives under many names and often from a
+    re-export; a bare name must be imported from tilelang.
+    """
+    if called(node) != "alloc_reducer" or not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute):
+        base = node.func.value
+        return not (isinstance(base, ast.Name) and base.id in ("self", "cls"))
+    owner = scope.lookup("alloc_reducer")
+    return owner is not None and owner.imported.get("alloc_reducer", "").startswith("tilelang")

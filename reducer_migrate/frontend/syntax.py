@@ -1,0 +1,75 @@
+"""Small questions about `ast` nodes that the rest of the front end asks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from reducer_rules.timeline import Span
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+ScopeNode = FunctionNode | ast.Lambda | ast.ClassDef
+
+
+def called(node: ast.AST) -> str | None:
+    """The last name of a call's function: `fill` for `T.fill(...)` and for `fill(...)`."""
+    if not isinstance(node, ast.Call):
+        return None
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else None
+
+
+def span_of(node: ast.stmt | ast.expr) -> Span:
+    """The source range of a node, decorators left out."""
+    return Span(
+        node.lineno,
+        node.col_offset,
+        node.end_lineno or node.lineno,
+        node.end_col_offset or node.col_offset,
+    )
+
+
+def same(left: ast.AST, right: ast.AST) -> bool:
+    """Whether two expressions are spelled alike, whatever their load or store context."""
+    return ast.dump(left).replace("Store()", "Load()") == ast.dump(right).replace(
+        "Store()", "Load()"
+    )
+
+
+def argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
+    """An argument given by position or by one of `names`; None where absent or starred."""
+    for keyword in call.keywords:
+        if keyword.arg in names:
+            return keyword.value
+    if any(isinstance(value, ast.Starred) for value in call.args[: position + 1]):
+        return None
+    return call.args[position] if position < len(call.args) else None
+
+
+def index_parts(subscript: ast.Subscript) -> list[ast.expr]:
+    """The index expressions of a subscript, a tuple taken apart."""
+    index = subscript.slice
+    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
+
+
+def same_scope(node: ast.AST) -> Iterator[ast.AST]:
+    """Walk `node` and what runs in its scope: bodies of nested functions and classes left out."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ScopeNode):
+            yield child
+        else:
+            yield from same_scope(child)
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Every plain name below `node`."""
+    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
+
+
+def bound_names(target: ast.AST) -> Iterator[str]:
+    """The names that an assignment target, a loop target or a `with` target binds."""
+    for child in ast.walk(target):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            yield child.id

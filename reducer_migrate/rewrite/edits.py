@@ -1,0 +1,139 @@
+"""From plans to text edits: transform the statements they touch, and keep all other bytes."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from reducer_migrate.diagnostic import Edit
+from reducer_migrate.rewrite.actions import Action, Guard, Hoist, Key, Plan, Rename
+from reducer_migrate.rewrite.transform import transform
+from reducer_migrate.source import Source
+
+_FORM_FEED = "\f"
+
+
+def edits(source: Source, tree: ast.Module, plans: Iterable[Plan]) -> tuple[Edit, ...]:
+    """The edits that carry out `plans` together, in order, none overlapping.
+
+    Raises:
+        CannotEditError: the edit could not be made.
+    """
+    by_span: dict[tuple[int, int], list[Action]] = {}
+    spans = [_lines(statement) for statement in tree.body]
+    for plan in plans:
+        for action in plan.actions:
+            line = _key(action).line
+            span = next(span for span in spans if span[0] <= line <= span[1])
+            by_span.setdefault(span, []).append(action)
+    if any(statement.col_offset for statement in tree.body) and by_span:
+        # Statements of an indented fragment stand or fall together, under one `if`.
+        by_span = {(spans[0][0], spans[-1][1]): [a for part in by_span.values() for a in part]}
+    found: list[Edit] = []
+    for (first, last), actions in sorted(by_span.items()):
+        found += _statement_edits(source, first, last, actions)
+    return tuple(found)
+
+
+def _lines(statement: ast.stmt) -> tuple[int, int]:
+    """The first and last line of a top-level statement, decorators included."""
+    decorators = getattr(statement, "decorator_list", [])
+    first = min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+    return first, statement.end_lineno or statement.lineno
+
+
+def _key(action: Action) -> Key:
+    return action.name if isinstance(action, Rename) else action.statement
+
+
+def _statement_edits(
+    source: Source, first: int, last: int, actions: list[Action]
+) -> Iterator[Edit]:
+    old = [source.line(number) for number in range(first, last + 1)]
+    bare = [line.lstrip(_FORM_FEED) for line in old]
+    opening = ["if True:"] if bare[0][:1] in (" ", "\t") else []
+    moved = [_relative(source, action, first - len(opening), first, old) for action in actions]
+    new = transform("\n".join(opening + bare), moved).split("\n")[len(opening) :]
+    matcher = difflib.SequenceMatcher(None, bare, new, autojunk=False)
+    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        lines = new[new_start:new_end]
+        if lines and old_start < old_end:
+            feeds = len(old[old_start]) - len(bare[old_start])
+            lines[0] = _FORM_FEED * feeds + lines[0]
+        yield _hunk(source, first + old_start, old_end - old_start, lines)
+
+
+def _hunk(source: Source, line: int, count: int, lines: list[str]) -> Edit:
+    """Replace `count` whole lines from `line` by `lines`, in the line ends used around them."""
+    starts = source.line_starts
+    begin = starts[line - 1] if line <= len(starts) else len(source.text)
+    after = line - 1 + count
+    end = starts[after] if after < len(starts) else len(source.text)
+    newline = _newline_at(source, line)
+    text = "".join(part + newline for part in lines)
+    if end == len(source.text) and count and not source.text.endswith(("\n", "\r")):
+        text = text.removesuffix(newline)
+    elif begin == len(source.text) and begin and not source.text.endswith(("\n", "\r")):
+        text = newline + text.removesuffix(newline)
+    return Edit(begin, end, text)
+
+
+def _newline_at(source: Source, line: int) -> str:
+    """The line end of a line, or of the one before it, or the file's usual one."""
+    for number in (line, line - 1):
+        if 0 < number < len(source.line_starts):
+            start, end = source.line_starts[number - 1 : number + 1]
+            content = source.line(number)
+            return source.text[start + len(content) : end]
+    return source.newline
+
+
+def _relative(source: Source, action: Action, origin: int, first: int, old: list[str]) -> Action:
+    """`action` with lines that count from `origin` and columns in characters."""
+
+    def move(key: Key) -> Key:
+        line = old[key.line - first]
+        feeds = len(line) - len(line.lstrip(_FORM_FEED))
+        start = source.line_starts[key.line - 1]
+        column = source.offset(key.line, key.column) - start
+        return Key(key.line - origin + 1, column - feeds)
+
+    if isinstance(action, Rename):
+        return replace(action, name=move(action.name))
+    if isinstance(action, Hoist):
+        return replace(action, statement=move(action.statement), before=move(action.before))
+    if isinstance(action, Guard):
+        return replace(action, statement=move(action.statement))
+    return replace(action, statement=move(action.statement))
+
+
+def compat_import(source: Source, tree: ast.Module) -> Edit:
+    """Add `import reducer_compat` after the imports at the top of the module."""
+    line = 0
+    for position, statement in enumerate(tree.body):
+        docstring = (
+            position == 0
+            and isinstance(statement, ast.Expr)
+            and isinstance(statement.value, ast.Constant)
+            and isinstance(statement.value.value, str)
+        )
+        if not docstring and not isinstance(statement, ast.Import | ast.ImportFrom):
+            break
+        line = statement.end_lineno or statement.lineno
+    if line == 0:
+        line = _head(source)
+    return _hunk(source, line + 1, 0, ["import reducer_compat"])
+
+
+def _head(source: Source) -> int:
+    """How many lines of shebang and encoding cookie come first."""
+    count = 0
+    for number in range(1, min(3, len(source.line_starts) + 1)):
+        text = source.line(number)
+        if text.startswith("#!") or (text.startswith("#") and "coding" in text):
+            count = number
+    return count

@@ -1,0 +1,75 @@
+"""RM218: a reducer is used in a way that cannot be followed.
+
+https://github.com/tile-ai/tilelang/issues/2897
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reducer_rules.rule import Finding, SemanticRule, Target
+from reducer_rules.timeline import Escape, EscapeKind, Timeline
+
+_ELSEWHERE = frozenset({EscapeKind.ALIAS, EscapeKind.REBIND})
+
+
+class ReducerEscapes(SemanticRule):
+    code = "RM218"
+    name = "reducer-escapes"
+    summary = "a reducer is used in a way that cannot be followed"
+    explanation = (
+        "A reducer may appear in its init, its updates and its finalize, and nowhere else: "
+        "TileLang from 0.1.14 on refuses any other use of the handle, its address included, and "
+        "so does the RFC (tile-ai/tilelang#2897). Where it is passed on, returned or stored, "
+        "what happens to it is not in this function, so nothing is rewritten. The one exception "
+        "is a read of the whole reducer after an in-place finalize, which is a read of its result."
+    )
+    help = "keep the whole epoch in one function, and pass its result on"
+    valid = (
+        """\
+acc = T.alloc_reducer((1,), "float32", replication="all")
+T.clear(acc)
+for i in T.Parallel(8):
+    acc[0] += A[i]
+T.finalize_reducer(acc)
+T.copy(acc, B)
+""",
+        """\
+acc = T.alloc_reducer((1,), "float32")
+result = T.alloc_fragment((1,), "float32")
+T.reducer_init(acc)
+for i in T.Parallel(8):
+    T.reducer_update(acc[0], A[i])
+T.finalize_reducer(acc, result)
+T.copy(result, B)
+""",
+    )
+    invalid = (
+        """\
+acc = T.alloc_reducer((1,), "float32", replication="all")
+T.clear(acc)
+accumulate(acc, A)
+T.finalize_reducer(acc)
+T.copy(acc, B)
+""",
+        """\
+acc = T.alloc_reducer((1,), "float32", replication="all")
+parts = [acc]
+T.clear(acc)
+for i in T.Parallel(8):
+    acc[0] += A[i]
+T.finalize_reducer(acc)
+T.copy(acc, B)
+""",
+    )
+
+    def check(self, timeline: Timeline, target: Target) -> Iterator[Finding]:
+        for escape in timeline.of(Escape):
+            if escape.kind not in _ELSEWHERE:
+                detail = f": `{escape.detail}`" if escape.detail else ""
+                yield self.finding(
+                    escape,
+                    f"reducer `{timeline.name}` {escape.kind.value}{detail}",
+                    target,
+                    label="escapes here",
+                )

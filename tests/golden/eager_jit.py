@@ -1,0 +1,16 @@
+import tilelang
+import tilelang.language as T
+
+
+@tilelang.jit
+def total(X, out):
+    n = T.const("n")
+    X: T.Tensor[[n], T.float32]
+    out: T.Tensor[[1], T.float32]
+    with T.Kernel(1, threads=64):
+        acc = T.alloc_reducer((1,), T.float32, op="sum", replication="all")
+        T.fill(acc, 0)
+        for j in T.Parallel(n):
+            acc[0] += X[j]
+        T.finalize_reducer(acc)
+        out[0] = acc[0]

@@ -1,0 +1,19 @@
+import tilelang.language as T
+
+
+def build(n, reduce_at_end):
+    """With the flag off no finalize is emitted, which v2 calls an error: it moves out."""
+
+    @T.prim_func
+    def main(X: T.Tensor((n,), "float32"), out: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=64):
+            acc = T.alloc_reducer((1,), "float32", replication="all")
+            T.clear(acc)
+            for j in T.Parallel(n):
+                acc[0] += X[j]
+            # only the last stage writes
+            if reduce_at_end:
+                T.finalize_reducer(acc)
+                out[0] = acc[0]
+
+    return main

@@ -1,0 +1,10 @@
+# The body of a kernel as documentation shows it: no function, no import.
+acc = T.alloc_reducer((block_M,), "float32", op="sum")
+acc_result = T.alloc_fragment((block_M,), "float32")
+T.reducer_init(acc)
+for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=2):
+    T.copy(A[bx * block_M, k * block_K], A_shared)
+    for i, j in T.Parallel(block_M, block_K):
+        T.reducer_update(acc[i], A_shared[i, j])
+T.finalize_reducer(acc, acc_result)
+T.copy(acc_result, y[bx * block_M])

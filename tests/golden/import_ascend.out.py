@@ -1,0 +1,13 @@
+import tilelang.ascend.language as T
+
+
+@T.prim_func
+def total_of(X: T.Tensor((64,), "float32"), out: T.Tensor((1,), "float32")):
+    with T.Kernel(1, threads=64):
+        total = T.alloc_reducer((1), "float32")
+        total_result = T.alloc_fragment((1), "float32")
+        T.reducer_init(total)
+        for j in T.Parallel(64):
+            T.reducer_update(total[0], X[j])
+        T.finalize_reducer(total, total_result)
+        out[0] = total_result[0]

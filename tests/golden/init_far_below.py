@@ -1,0 +1,24 @@
+import tilelang.language as T
+
+
+def build(n):
+    """The fill stands far below the allocation, after statements that have nothing to do with it."""
+
+    @T.prim_func
+    def main(X: T.Tensor((n,), "float32"), out: T.Tensor((n,), "float32")):
+        with T.Kernel(1, threads=64):
+            total_frag = T.alloc_reducer((1,), T.float32, op="sum", replication="all")
+            row = T.alloc_shared((n,), T.float32)
+            T.copy(X, row)
+            for j in T.Parallel(n):
+                row[j] = row[j] * 2
+
+            # now the sum
+            T.clear(total_frag)
+            for j in T.Parallel(n):
+                total_frag[0] += row[j]
+            T.finalize_reducer(total_frag)
+            for j in T.Parallel(n):
+                out[j] = row[j] / total_frag[0]
+
+    return main

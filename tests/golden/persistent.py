@@ -1,0 +1,16 @@
+import tilelang.language as T
+
+
+def build(rows, n):
+    @T.prim_func
+    def main(X: T.Tensor((rows, n), "float32"), out: T.Tensor((rows,), "float32")):
+        with T.Kernel(64, threads=64) as block:
+            acc = T.alloc_reducer((1,), "float32", replication="all")
+            for row, lane in T.Persistent([rows, 1], 64, block):
+                T.clear(acc)
+                for j in T.Parallel(n):
+                    acc[0] += X[row, j]
+                T.finalize_reducer(acc)
+                out[row] = acc[0]
+
+    return main

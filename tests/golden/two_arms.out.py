@@ -1,0 +1,25 @@
+import tilelang.language as T
+
+
+def build(n, squared):
+    @T.prim_func
+    def main(X: T.Tensor((n,), "float32"), out: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=64):
+            if squared:
+                acc = T.alloc_reducer((1,), "float32")
+                acc_result = T.alloc_fragment((1,), "float32")
+                T.reducer_init(acc)
+                for j in T.Parallel(n):
+                    T.reducer_update(acc[0], X[j] * X[j])
+                T.finalize_reducer(acc, acc_result)
+                out[0] = acc_result[0]
+            else:
+                acc = T.alloc_reducer((1,), "float32", "max")
+                acc_result = T.alloc_fragment((1,), "float32")
+                T.reducer_init(acc, 0.0)
+                for j in T.Parallel(n):
+                    T.reducer_update(acc[0], X[j])
+                T.finalize_reducer(acc, acc_result)
+                out[0] = acc_result[0]
+
+    return main
