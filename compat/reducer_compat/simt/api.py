@@ -149,14 +149,11 @@ def _make_output(lowered: Lowered, param: Any, sizes: dict[Any, int]) -> Tensor:
 def _extent(lowered: Lowered, extent: Any, sizes: dict[Any, int], buffer: Any) -> int:
     free: dict[Any, Any] = {}
     module = lowered.tir.module
-
-    def visit(node: Any) -> None:
+    for node in lowered.tir.nodes(extent):
         if isinstance(node, module.Var):
             if str(node.name) not in sizes:
                 raise SimtError(f"the shape of output {buffer.name} needs {node.name}, which no argument gives")
             free[node] = module.IntImm(str(node.dtype), sizes[str(node.name)])
-
-    lowered.tir.visit(extent, visit)
     value = module.stmt_functor.substitute(extent, free) if free else extent
     return int(lowered.tir.simplify(value))
 

@@ -104,46 +104,29 @@ class Compiler:
         """Compiles a call of an intrinsic or of an external function."""
         return find_call(self, node)
 
-    def gates(self, *nodes: Any) -> list[Gate]:
-        """The gates inside expressions, in order."""
-        found: list[Gate] = []
+    def gates(self, *roots: Any) -> list[Callable[[], Gate]]:
+        """Makers of the gates inside expressions, in order."""
+        calls = [n for root in roots for n in self.tir.nodes(root) if type(n).__name__ == "Call"]
+        makers = [find_gate(self, call) for call in calls]
+        return [m for m in makers if m is not None]
 
-        def visit(node: Any) -> None:
-            if type(node).__name__ == "Call":
-                gate = find_gate(self, node)
-                if gate is not None:
-                    found.append(gate)
-
-        for node in nodes:
-            self.tir.visit(node, visit)
-        return found
-
-    def is_pure(self, node: Any) -> bool:
+    def is_pure(self, root: Any) -> bool:
         """Whether an expression may be evaluated in lanes that do not need it."""
-        impure: list[Any] = []
-
-        def visit(inner: Any) -> None:
-            name = type(inner).__name__
-            if name == "Call" or (name in _IMPURE_NODES and not _safe_division(inner)):
-                impure.append(inner)
-
-        self.tir.visit(node, visit)
-        return not impure
+        for node in self.tir.nodes(root):
+            name = type(node).__name__
+            if name == "Call" or (name in _IMPURE_NODES and not _safe_division(node)):
+                return False
+        return True
 
     def _cell(self, body: Any) -> int:
         sizes = [4]
-
-        def visit(node: Any) -> None:
+        for node in self.tir.nodes(body):
             name = type(node).__name__
             if name in ("BufferLoad", "BufferStore"):
                 if str(node.buffer.scope()).startswith("shared"):
                     sizes.append(parse(str(node.buffer.dtype)).itemsize)
-            elif name == "Call" and self.tir.op_name(node) in ("tvm_access_ptr", "tl.access_ptr"):
-                kind = str(getattr(node.args[0], "dtype", ""))
-                if kind and kind != "handle":
-                    sizes.append(parse(kind).itemsize)
-
-        self.tir.visit(body, visit)
+            elif name == "Call" and self.tir.op_name(node) == "tvm_access_ptr":
+                sizes.append(parse(str(node.args[0].dtype)).itemsize)
         return min(sizes)
 
 

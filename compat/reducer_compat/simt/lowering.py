@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,9 +34,12 @@ class Tir:
         name = str(getattr(call.op, "name", None) or getattr(call.op, "name_hint", call.op))
         return name.split(".", 1)[1] if name.startswith(("tir.", "tirx.", "s_tir.")) else name
 
-    def visit(self, node: Any, visitor: Callable[[Any], None]) -> None:
-        """Calls `visitor` on every node of a statement or an expression, inner ones first."""
-        self.module.stmt_functor.post_order_visit(node, visitor)
+    def nodes(self, root: Any) -> list[Any]:
+        """Every node of a statement or an expression, inner ones first."""
+        # Collected first: an exception inside TVM's visitor would come out wrapped.
+        found: list[Any] = []
+        self.module.stmt_functor.post_order_visit(root, found.append)
+        return found
 
     def const(self, value: int) -> Any:
         """An int32 literal."""

@@ -29,7 +29,7 @@ _CONTINUES = ("continue_loop",)
 _SILENT_ATTRS = (
     "storage_alignment", "lexical_alloc_scope", "kWarpSpecializationScope", "threadblock_swizzle_pattern",
     "pragma_unroll_factor", "pragma_unroll_explicit", "volatile_scope", "compute_scope", "device_scope",
-    "pragma_auto_unroll_max_step", "hand_threaded",
+    "pragma_auto_unroll_max_step", "hand_threaded", "tl.assume",
 )  # fmt: skip
 
 Step = Execute | Wait | Branch | Jump | Return
@@ -424,7 +424,7 @@ class _Emitter:
             return self._emit_scope(node)
         sid = self.c.statement(lambda: first_line(node))
         for gate in self.c.gates(node.value):
-            self.code.append(Wait(sid, gate))
+            self.code.append(Wait(sid, gate()))
         if name == "LetStmt":
             self.code.append(Execute(_bind(self.c, node)))
             return self.emit(node.body)
@@ -456,7 +456,7 @@ class _Emitter:
     def _emit_ifthenelse(self, node: Any) -> None:
         sid = self.c.statement(lambda: f"if {node.condition}:")
         for gate in self.c.gates(node.condition):
-            self.code.append(Wait(sid, gate))
+            self.code.append(Wait(sid, gate()))
         branch = Branch(sid, self.c.expr(node.condition))
         self.code.append(branch)
         self.emit(node.then_case)

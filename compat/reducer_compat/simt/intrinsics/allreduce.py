@@ -16,11 +16,11 @@ import numpy as np
 from .. import access
 from ..expr import literal
 from ..memory import Pointer
-from ..program import Gate, Value
+from ..program import Value
 from ..report import SimtError, UnsupportedError
 from ..wave import Wave
 from .barriers import BlockBarrier, NamedBarrier, join_lanes
-from .registry import Extern, extern, extern_gate, op
+from .registry import Extern, GateMaker, extern, extern_gate, op
 from .warp import exchange, shuffle
 
 if TYPE_CHECKING:
@@ -91,13 +91,14 @@ def _check(call: Extern, shape: Butterfly, strict: bool) -> None:
 
 
 @extern_gate("tl::AllReduce")
-def _gate(c: Compiler, call: Extern) -> Gate | None:
+def _gate(c: Compiler, call: Extern) -> GateMaker | None:
     shape = parse_butterfly(call, c.tir.strict_allreduce)
     if not shape.wide:
         return None
     if shape.barrier is None:
-        return BlockBarrier()
-    return NamedBarrier(literal(np.int64(1)), literal(np.int64(shape.barrier)))
+        return BlockBarrier
+    count = np.int64(shape.barrier)
+    return lambda: NamedBarrier(literal(np.int64(1)), literal(count))
 
 
 @extern("tl::AllReduce")

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..dtypes import Array
 from ..expr import constant, literal
-from ..program import Gate, Value
+from ..program import Value
 from ..report import UnsupportedError
 from ..wave import Wave
-from .registry import op, op_gate
+from .registry import GateMaker, op, op_gate
 
 if TYPE_CHECKING:
     from ..compile import Compiler
@@ -124,16 +124,16 @@ class GridBarrier:
 
 
 @op_gate("tvm_storage_sync")
-def _sync_gate(c: Compiler, node: Any) -> Gate | None:
+def _sync_gate(c: Compiler, node: Any) -> GateMaker | None:
     scope = str(node.args[0].value)
     if scope == "warp":
         return None
     if scope not in _SHARED:
         raise UnsupportedError(f"a storage sync of scope {scope}")
     if len(node.args) == 1:
-        return BlockBarrier()
-    count = c.expr(node.args[2]) if len(node.args) > 2 else None
-    return NamedBarrier(c.expr(node.args[1]), count)
+        return BlockBarrier
+    count = node.args[2] if len(node.args) > 2 else None
+    return lambda: NamedBarrier(c.expr(node.args[1]), None if count is None else c.expr(count))
 
 
 @op("tvm_storage_sync")
@@ -143,9 +143,9 @@ def _sync(c: Compiler, node: Any) -> Value:
 
 
 @op_gate("tl.sync_grid")
-def _grid_gate(c: Compiler, node: Any) -> Gate:
+def _grid_gate(c: Compiler, node: Any) -> GateMaker:
     c.program.whole_grid = True
-    return GridBarrier()
+    return GridBarrier
 
 
 @op("tl.sync_grid")
@@ -169,8 +169,8 @@ def _named_arrive(c: Compiler, node: Any) -> Value:
 
 
 @op_gate("tl.syncthreads_count", "tl.syncthreads_and", "tl.syncthreads_or")
-def _vote_gate(c: Compiler, node: Any) -> Gate:
-    return BlockBarrier()
+def _vote_gate(c: Compiler, node: Any) -> GateMaker:
+    return BlockBarrier
 
 
 @op("tl.syncthreads_count", "tl.syncthreads_and", "tl.syncthreads_or")
@@ -300,8 +300,8 @@ class MBarrierWait:
 
 
 @op_gate("tl.mbarrier_wait_parity", "ptx_wait_barrier")
-def _wait_gate(c: Compiler, node: Any) -> Gate:
-    return MBarrierWait(barrier_ref(c, node.args[0]), c.expr(node.args[1]))
+def _wait_gate(c: Compiler, node: Any) -> GateMaker:
+    return lambda: MBarrierWait(barrier_ref(c, node.args[0]), c.expr(node.args[1]))
 
 
 @op("tl.mbarrier_wait_parity", "ptx_wait_barrier")

@@ -14,15 +14,17 @@ if TYPE_CHECKING:
     from ..compile import Compiler
 
 OpBuilder = Callable[["Compiler", Any], Value]
-GateBuilder = Callable[["Compiler", Any], "Gate | None"]
+GateMaker = Callable[[], Gate]
+"""Compiles a gate, once its place in the program is reached and its variables are bound."""
+GateBuilder = Callable[["Compiler", Any], "GateMaker | None"]
 
 _OPS: dict[str, OpBuilder] = {}
 _EXTERNS: dict[str, Callable[[Compiler, Extern], Value]] = {}
 _OP_GATES: dict[str, GateBuilder] = {}
-_EXTERN_GATES: dict[str, Callable[[Compiler, Extern], Gate | None]] = {}
+_EXTERN_GATES: dict[str, Callable[[Compiler, Extern], GateMaker | None]] = {}
 
 _EXTERN_CALLS = ("call_extern", "call_pure_extern", "call_llvm_pure_intrin")
-_TEMPLATE = re.compile(r"^(?P<name>[\w:]*?\w)\s*(?:<(?P<args>.*)>)?(?:::(?P<method>\w+)(?:<.*>)?)?$")
+_TEMPLATE = re.compile(r"^(?P<name>[\w:]*\w)\s*(?:<(?P<args>.*)>)?(?:::(?P<method>\w+))?$")
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def op_gate(*names: str) -> Callable[[GateBuilder], GateBuilder]:
 def extern_gate(*names: str) -> Callable[..., Any]:
     """Registers what a device function waits for before it runs."""
 
-    def register(build: Callable[[Compiler, Extern], Gate | None]) -> Any:
+    def register(build: Callable[[Compiler, Extern], GateMaker | None]) -> Any:
         _EXTERN_GATES.update(dict.fromkeys(names, build))
         return build
 
@@ -100,7 +102,7 @@ def find_call(c: Compiler, node: Any) -> Value:
     return builder(c, node)
 
 
-def find_gate(c: Compiler, node: Any) -> Gate | None:
+def find_gate(c: Compiler, node: Any) -> GateMaker | None:
     """What a call waits for, or None."""
     name = c.tir.op_name(node)
     if name in _EXTERN_CALLS:
@@ -116,12 +118,9 @@ def parse_extern(node: Any) -> Extern:
     text = str(node.args[0].value)
     match = _TEMPLATE.match(text)
     args = tuple(node.args[1:])
-    if match is None:
+    if match is None or match["args"] is None:
         return Extern(text, text, (), "", args, str(node.dtype))
-    name, method = match["name"], match["method"] or ""
-    if match["args"] is None and not method and "::" in name:
-        return Extern(text, name, (), "", args, str(node.dtype))
-    return Extern(text, name, tuple(_split(match["args"] or "")), method, args, str(node.dtype))
+    return Extern(text, match["name"], tuple(_split(match["args"])), match["method"] or "", args, str(node.dtype))
 
 
 def _split(text: str) -> list[str]:

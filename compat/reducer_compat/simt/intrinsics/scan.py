@@ -49,9 +49,10 @@ def _line(wave: Wave, scan: _Scan, source: Pointer, target: Pointer, extent: int
         value = np.full(wave.n, scan.identity(dtype), dtype)
         inside = index < extent
         here = wave if inside.all() else wave.sub(inside)
-        value[inside] = access.load(here, source, index[inside] * step[0], dtype, None)
+        origin, place = source.take(inside), target.take(inside)
+        value[inside] = access.load(here, origin, index[inside] * step[0], dtype, None)
         value = scan.combine(_segment(wave, scan, value, lane), carry)
-        access.store(here, target, index[inside] * step[1], dtype, None, value[inside])
+        access.store(here, place, index[inside] * step[1], dtype, None, value[inside])
         carry = shuffle(wave, "", value, 0 if scan.reverse else _SEGMENT - 1)
 
 
