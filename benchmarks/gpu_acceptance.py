@@ -18,10 +18,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "compat"), str(ROOT / "rules")]
 
-import reducer_compat  # noqa: E402
 import tilelang  # noqa: E402
 import torch  # noqa: E402
 
+import reducer_compat  # noqa: E402
 from tests.kernels import Case, all_cases  # noqa: E402
 from tests.kernels.tiles import every_pair  # noqa: E402
 

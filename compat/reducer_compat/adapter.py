@@ -12,9 +12,8 @@ from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
-from reducer_rules.release import NATIVE_V2, TESTED, Release
-
 from reducer_compat.errors import UnsupportedTileLangError
+from reducer_rules.release import NATIVE_V2, TESTED, Release
 
 #: How to go on without this package.
 WAY_OUT = "set REDUCER_COMPAT=off to import without it"
@@ -62,8 +61,8 @@ class Adapter:
     tilelang: ModuleType
     tvm: ModuleType
     tir: ModuleType
-    block: type
-    block_realize: type
+    block: Any
+    block_realize: Any
 
     @property
     def native_v2(self) -> bool:
@@ -90,14 +89,18 @@ class Adapter:
         }
         fields["annotations"] = dict(template.annotations.items())
         fields.update(changes)
-        return self.tir.For(*(fields[name] for name in _FOR_FIELDS), span=getattr(template, "span", None))
+        return self.tir.For(
+            *(fields[name] for name in _FOR_FIELDS), span=getattr(template, "span", None)
+        )
 
     def block_copy(self, template: Any, **changes: Any) -> Any:
         """A copy of a block with some of its fields changed."""
         fields = {name: getattr(template, name) for name in _BLOCK_FIELDS}
         fields["annotations"] = dict(template.annotations.items())
         fields.update(changes)
-        return self.block(*(fields[name] for name in _BLOCK_FIELDS), span=getattr(template, "span", None))
+        return self.block(
+            *(fields[name] for name in _BLOCK_FIELDS), span=getattr(template, "span", None)
+        )
 
     def target(self, kind: str, arch: str) -> Any:
         """A target in the spelling of this release: a string to 0.1.9, a dict after."""

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from reducer_rules.timeline import InitForm
-
 from reducer_compat import cache
 from reducer_compat.adapter import SURFACE_MODULES, adapter
 from reducer_compat.modes import Mode, mode
 from reducer_compat.pipeline import SPLICES, spliced
 from reducer_compat.surface import language, stores
+from reducer_rules.timeline import InitForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +111,7 @@ def _patch_surface() -> None:
         for name, function in _surface(module).items():
             _PATCHES.replace(module, name, function)
     _PATCHES.replace(Builder, "assign_slice", stores.assign_slice(Builder.assign_slice))
-    _PATCHES.replace(
-        Builder, "aug_assign_slice", stores.aug_assign_slice(Builder.aug_assign_slice)
-    )
+    _PATCHES.replace(Builder, "aug_assign_slice", stores.aug_assign_slice(Builder.aug_assign_slice))
 
 
 def _surface_modules() -> list[Any]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from reducer_rules.monoid import Op, identity
-
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
+from reducer_rules.monoid import Op, identity
 
 _FUNCTORS = {
     Op.SUM: "SumOp",

@@ -1,8 +1,8 @@
 """Where the passes run: around three passes of TileLang that every release has.
 
-    before AddWrapperForSingleBufStore   collect, check, plan, carry
-    after  LayoutInference               guard
-    after  LowerTileOp                   emit, residue
+before AddWrapperForSingleBufStore   collect, check, plan, carry
+after  LayoutInference               guard
+after  LowerTileOp                   emit, residue
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _explained(original: Any, mod: Any, mine: list[Any]) -> Any:
             f"TileLang cannot lay out the other operations of this kernel: "
             f"{first[-1] if first else error}. Fragments: {shapes}",
             kernel=kernels,
-            fix="use tiles that divide among the threads, or shared memory in place of the fragment",
+            fix="use tiles that divide among the threads, or shared memory for the fragment",
         ) from error
 
 

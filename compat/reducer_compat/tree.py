@@ -116,9 +116,8 @@ def expressions(stmt: Stmt) -> Iterator[Expr]:
         yield stmt.condition
     elif isinstance(stmt, tir.For):
         yield from (stmt.min, stmt.extent)
-    elif isinstance(stmt, tir.AttrStmt) or hasattr(stmt, "value"):
-        if isinstance(stmt.value, adapter().tvm.ir.PrimExpr):
-            yield stmt.value
+    elif isinstance(getattr(stmt, "value", None), tir.PrimExpr):
+        yield stmt.value
 
 
 def nodes(expr: Expr) -> list[Any]:

@@ -35,7 +35,14 @@ class Case:
         return self.inputs(np.random.default_rng(sum(map(ord, self.name))))
 
     def reference(self, arrays: Arrays) -> np.ndarray:
-        return np.asarray(self.expected(*(a.astype(np.float64) if a.dtype.kind == "f" or a.dtype.kind == "V" else a for a in arrays)))
+        return np.asarray(
+            self.expected(
+                *(
+                    a.astype(np.float64) if a.dtype.kind == "f" or a.dtype.kind == "V" else a
+                    for a in arrays
+                )
+            )
+        )
 
 
 def all_cases() -> tuple[Case, ...]:
@@ -46,7 +53,9 @@ def all_cases() -> tuple[Case, ...]:
     return tuple(found)
 
 
-def integers(*shapes: tuple[int, ...], low: int = -4, high: int = 5, dtype: str = "float32") -> Callable[[np.random.Generator], Arrays]:
+def integers(
+    *shapes: tuple[int, ...], low: int = -4, high: int = 5, dtype: str = "float32"
+) -> Callable[[np.random.Generator], Arrays]:
     """Inputs of small whole numbers, so that every order of summation gives the same result."""
 
     def make(rng: np.random.Generator) -> Arrays:

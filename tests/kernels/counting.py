@@ -72,7 +72,9 @@ def serial_inside_parallel() -> Any:
 
 def beside_a_fragment_write() -> Any:
     @T.prim_func
-    def kernel(A: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32"), B: T.Tensor((65,), "float32")):
+    def kernel(
+        A: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32"), B: T.Tensor((65,), "float32")
+    ):
         with T.Kernel(1, threads=THREADS):
             acc = T.alloc_reducer((1,), "float32", op="sum", replication="all")
             doubled = T.alloc_fragment((64,), "float32")
@@ -123,9 +125,28 @@ def cases() -> list[Case]:
     ]
     return [
         *found,
-        Case("serial_inside_parallel", "updates in a serial loop inside the parallel one",
-             serial_inside_parallel, integers((32, 4)), lambda a: a.sum().reshape(1), ((1,), "float32")),
-        Case("beside_a_fragment_write", "a mixed loop with an ordinary replicated fragment",
-             beside_a_fragment_write, integers((64,), (64,)), _sum_and_rows, ((65,), "float32")),
-        Case("predicated", "predicated updates", predicated, integers((50,)), _predicated, ((2,), "float32")),
+        Case(
+            "serial_inside_parallel",
+            "updates in a serial loop inside the parallel one",
+            serial_inside_parallel,
+            integers((32, 4)),
+            lambda a: a.sum().reshape(1),
+            ((1,), "float32"),
+        ),
+        Case(
+            "beside_a_fragment_write",
+            "a mixed loop with an ordinary replicated fragment",
+            beside_a_fragment_write,
+            integers((64,), (64,)),
+            _sum_and_rows,
+            ((65,), "float32"),
+        ),
+        Case(
+            "predicated",
+            "predicated updates",
+            predicated,
+            integers((50,)),
+            _predicated,
+            ((2,), "float32"),
+        ),
     ]

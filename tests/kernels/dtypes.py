@@ -67,5 +67,7 @@ def cases() -> list[Case]:
     found = [_case(op, dtype) for op in ("sum", "max", "min", "prod") for dtype in FLOATS]
     found += [_case(op, dtype) for op in ("sum", "max") for dtype in INTEGERS]
     found += [_case(op, "int32") for op in ("min", "prod")]
-    found += [_case(op, dtype) for op in ("bitand", "bitor", "bitxor") for dtype in ("int32", "uint8")]
+    found += [
+        _case(op, dtype) for op in ("bitand", "bitor", "bitxor") for dtype in ("int32", "uint8")
+    ]
     return found

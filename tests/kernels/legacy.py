@@ -77,9 +77,28 @@ def _spellings(a: np.ndarray) -> np.ndarray:
 
 def cases() -> list[Case]:
     return [
-        Case("v1_spellings", "v1 syntax canonicalized", spellings, integers((4, 64)), _spellings, ((4,), "float32")),
-        Case("v1_narrow_input", "v1 syntax canonicalized", narrow_input, integers((96,), dtype="float16"),
-             lambda a: np.array([2 * a[a > 0].sum(), (a > 1).sum()]), ((2,), "float32")),
-        Case("v1_finalized_in_a_branch", "v1 syntax canonicalized", finalized_in_a_branch, integers((2, 64)),
-             lambda a: np.array([7, a[1].sum()]), ((2,), "float32")),
+        Case(
+            "v1_spellings",
+            "v1 syntax canonicalized",
+            spellings,
+            integers((4, 64)),
+            _spellings,
+            ((4,), "float32"),
+        ),
+        Case(
+            "v1_narrow_input",
+            "v1 syntax canonicalized",
+            narrow_input,
+            integers((96,), dtype="float16"),
+            lambda a: np.array([2 * a[a > 0].sum(), (a > 1).sum()]),
+            ((2,), "float32"),
+        ),
+        Case(
+            "v1_finalized_in_a_branch",
+            "v1 syntax canonicalized",
+            finalized_in_a_branch,
+            integers((2, 64)),
+            lambda a: np.array([7, a[1].sum()]),
+            ((2,), "float32"),
+        ),
     ]

@@ -148,11 +148,41 @@ def cases() -> list[Case]:
         for op in ("sum", "max", "min")
         for outputs, threads in ((1, 128), (8, 32), (8, 256))
     ]
-    found += [_batch_case(batch, source) for batch in (1, 2, 8, 3) for source in ("global", "fragment")]
+    found += [
+        _batch_case(batch, source) for batch in (1, 2, 8, 3) for source in ("global", "fragment")
+    ]
     return [
         *found,
-        Case("two_axes", "1-D to 4-D shapes", two_axes, integers((4, 6, 10)), lambda a: a.sum(1), ((4, 10), "float32")),
-        Case("three_axes", "1-D to 4-D shapes", three_axes, integers((2, 4, 4, 16)), lambda a: a.max(3), ((2, 4, 4), "float32")),
-        Case("four_axes", "1-D to 4-D shapes", four_axes, integers((2, 2, 4, 8)), lambda a: 3 * a + 3, ((2, 2, 4, 8), "float32")),
-        Case("many_outputs", "an exchange in turns", many_outputs, integers((4, 2048)), lambda a: a.sum(0), ((2048,), "float32")),
+        Case(
+            "two_axes",
+            "1-D to 4-D shapes",
+            two_axes,
+            integers((4, 6, 10)),
+            lambda a: a.sum(1),
+            ((4, 10), "float32"),
+        ),
+        Case(
+            "three_axes",
+            "1-D to 4-D shapes",
+            three_axes,
+            integers((2, 4, 4, 16)),
+            lambda a: a.max(3),
+            ((2, 4, 4), "float32"),
+        ),
+        Case(
+            "four_axes",
+            "1-D to 4-D shapes",
+            four_axes,
+            integers((2, 2, 4, 8)),
+            lambda a: 3 * a + 3,
+            ((2, 2, 4, 8), "float32"),
+        ),
+        Case(
+            "many_outputs",
+            "an exchange in turns",
+            many_outputs,
+            integers((4, 2048)),
+            lambda a: a.sum(0),
+            ((2048,), "float32"),
+        ),
     ]

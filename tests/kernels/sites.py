@@ -12,7 +12,11 @@ from tests.kernels.case import Case, integers
 
 def two_widths() -> Any:
     @T.prim_func
-    def kernel(A: T.Tensor((4, 8), "float32"), C: T.Tensor((4, 16), "float32"), B: T.Tensor((4,), "float32")):
+    def kernel(
+        A: T.Tensor((4, 8), "float32"),
+        C: T.Tensor((4, 16), "float32"),
+        B: T.Tensor((4,), "float32"),
+    ):
         with T.Kernel(1, threads=128):
             acc = T.alloc_reducer((4,), "float32", op="sum", replication="all")
             narrow = T.alloc_fragment((4, 8), "float32")
@@ -32,7 +36,11 @@ def two_widths() -> Any:
 
 def equal_widths() -> Any:
     @T.prim_func
-    def kernel(A: T.Tensor((8, 32), "float32"), C: T.Tensor((8, 32), "float32"), B: T.Tensor((8,), "float32")):
+    def kernel(
+        A: T.Tensor((8, 32), "float32"),
+        C: T.Tensor((8, 32), "float32"),
+        B: T.Tensor((8,), "float32"),
+    ):
         with T.Kernel(1, threads=128):
             acc = T.alloc_reducer((8,), "float32")
             result = T.alloc_fragment((8,), "float32")
@@ -120,15 +128,44 @@ def softmax_like() -> Any:
 
 def cases() -> list[Case]:
     return [
-        Case("two_widths", "two sites of widths 8 and 16", two_widths, integers((4, 8), (4, 16)),
-             lambda a, c: a.sum(1) + c.sum(1), ((4,), "float32")),
-        Case("equal_widths", "compatible sites", equal_widths, integers((8, 32), (8, 32)),
-             lambda a, c: a.sum(1) + 2 * c.sum(1), ((8,), "float32")),
-        Case("several_reducers", "several reducers in one loop", several_reducers, integers((4, 40)),
-             lambda a: np.stack([a.sum(1), a.max(1), a.min(1)]), ((3, 4), "float32")),
-        Case("columns_and_computed_index", "other output axes, computed indices", columns_and_computed_index,
-             integers((12, 10)),
-             lambda a: np.concatenate([a.sum(0)[:8], [a[:, :5].sum(), a[:, 5:].sum()]]), ((10,), "float32")),
-        Case("softmax_like", "a contribution that reads another result", softmax_like, integers((256,)),
-             lambda a: np.array([a.max(), (a - a.max()).sum()]), ((2,), "float32")),
+        Case(
+            "two_widths",
+            "two sites of widths 8 and 16",
+            two_widths,
+            integers((4, 8), (4, 16)),
+            lambda a, c: a.sum(1) + c.sum(1),
+            ((4,), "float32"),
+        ),
+        Case(
+            "equal_widths",
+            "compatible sites",
+            equal_widths,
+            integers((8, 32), (8, 32)),
+            lambda a, c: a.sum(1) + 2 * c.sum(1),
+            ((8,), "float32"),
+        ),
+        Case(
+            "several_reducers",
+            "several reducers in one loop",
+            several_reducers,
+            integers((4, 40)),
+            lambda a: np.stack([a.sum(1), a.max(1), a.min(1)]),
+            ((3, 4), "float32"),
+        ),
+        Case(
+            "columns_and_computed_index",
+            "other output axes, computed indices",
+            columns_and_computed_index,
+            integers((12, 10)),
+            lambda a: np.concatenate([a.sum(0)[:8], [a[:, :5].sum(), a[:, 5:].sum()]]),
+            ((10,), "float32"),
+        ),
+        Case(
+            "softmax_like",
+            "a contribution that reads another result",
+            softmax_like,
+            integers((256,)),
+            lambda a: np.array([a.max(), (a - a.max()).sum()]),
+            ((2,), "float32"),
+        ),
     ]

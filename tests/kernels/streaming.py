@@ -14,7 +14,9 @@ def gemv(m: int, k: int, bm: int, bk: int, threads: int, stages: int, fragments:
     """`A @ x` in tiles of (bm, bk), operands in shared memory or copied on to fragments."""
 
     @T.prim_func
-    def through_shared(A: T.Tensor((m, k), "float16"), x: T.Tensor((k,), "float16"), y: T.Tensor((m,), "float32")):
+    def through_shared(
+        A: T.Tensor((m, k), "float16"), x: T.Tensor((k,), "float16"), y: T.Tensor((m,), "float32")
+    ):
         with T.Kernel(T.ceildiv(m, bm), threads=threads) as bx:
             A_s = T.alloc_shared((bm, bk), "float16")
             x_s = T.alloc_shared((bk,), "float16")
@@ -30,7 +32,9 @@ def gemv(m: int, k: int, bm: int, bk: int, threads: int, stages: int, fragments:
             T.copy(result, y[bx * bm])
 
     @T.prim_func
-    def through_fragments(A: T.Tensor((m, k), "float16"), x: T.Tensor((k,), "float16"), y: T.Tensor((m,), "float32")):
+    def through_fragments(
+        A: T.Tensor((m, k), "float16"), x: T.Tensor((k,), "float16"), y: T.Tensor((m,), "float32")
+    ):
         with T.Kernel(T.ceildiv(m, bm), threads=threads) as bx:
             A_s = T.alloc_shared((bm, bk), "float16")
             x_s = T.alloc_shared((bk,), "float16")
@@ -86,12 +90,22 @@ def _gemv_case(bm: int, bk: int, threads: int, stages: int, fragments: bool) -> 
 def cases() -> list[Case]:
     found = [
         _gemv_case(bm, bk, threads, stages, fragments)
-        for bm, bk, threads, stages in ((16, 128, 128, 2), (32, 64, 256, 3), (8, 96, 128, 2), (4, 128, 32, 2))
+        for bm, bk, threads, stages in (
+            (16, 128, 128, 2),
+            (32, 64, 256, 3),
+            (8, 96, 128, 2),
+            (4, 128, 32, 2),
+        )
         for fragments in (False, True)
     ]
     return [
         *found,
-        Case("serial_row_sum", "updates in a serial loop outside the parallel one",
-             lambda: serial_row_sum(6, 100, 32, 128), integers((6, 100)),
-             lambda a: np.asarray(a.sum(1)), ((6,), "float32")),
+        Case(
+            "serial_row_sum",
+            "updates in a serial loop outside the parallel one",
+            lambda: serial_row_sum(6, 100, 32, 128),
+            integers((6, 100)),
+            lambda a: np.asarray(a.sum(1)),
+            ((6,), "float32"),
+        ),
     ]

@@ -11,7 +11,18 @@ from tests.kernels.case import Case, integers
 
 #: Thread counts and tiles of the wide baseline's promise.
 THREADS = (32, 48, 64, 96, 128, 160, 192, 256, 320, 384, 512)
-TILES = ((1, 8), (4, 24), (5, 7), (8, 96), (3, 100), (16, 48), (8, 128), (16, 16), (2, 7), (32, 128))
+TILES = (
+    (1, 8),
+    (4, 24),
+    (5, 7),
+    (8, 96),
+    (3, 100),
+    (16, 48),
+    (8, 128),
+    (16, 16),
+    (2, 7),
+    (32, 128),
+)
 
 
 def row_sum(rows: int, columns: int, threads: int, source: str = "global") -> Any:
@@ -77,5 +88,8 @@ def cases() -> list[Case]:
     picked = ((8, 96, 128), (3, 100, 128), (16, 48, 96), (5, 7, 192), (4, 24, 384), (32, 128, 160))
     found = [_case(*pick, "global") for pick in picked]
     found += [_case(*pick, "shared") for pick in ((8, 96, 128), (3, 100, 96), (8, 128, 256))]
-    found += [_case(*pick, "fragment") for pick in ((8, 96, 128), (16, 16, 32), (8, 128, 256), (64, 64, 128))]
+    found += [
+        _case(*pick, "fragment")
+        for pick in ((8, 96, 128), (16, 16, 32), (8, 128, 256), (64, 64, 128))
+    ]
     return found

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from reducer_rules.monoid import Op
-
 from reducer_compat import monoids, tree
 from reducer_compat.adapter import adapter
+from reducer_rules.monoid import Op
 
 
 def integer(value: int) -> Any:

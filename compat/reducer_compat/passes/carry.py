@@ -18,8 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from reducer_rules.timeline import Init
-
 from reducer_compat import marker, monoids, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
@@ -27,6 +25,7 @@ from reducer_compat.marker import Marker
 from reducer_compat.passes import build
 from reducer_compat.passes.collect import Collected, Reducer, parallel_nest
 from reducer_compat.passes.plan import Plan, Site, is_fragment, output_axes
+from reducer_rules.timeline import Init
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +177,12 @@ class _Carrier:
         row, member = plan.thread // plan.group, plan.thread % plan.group
 
         def inside(output: Any, reduction: Any) -> Any:
-            places = dict(zip(axes, build.unflat(output, [nest[k].extent for k in axes]), strict=True))
-            places |= dict(zip(rest, build.unflat(reduction, [nest[k].extent for k in rest]), strict=True))
+            places = dict(
+                zip(axes, build.unflat(output, [nest[k].extent for k in axes]), strict=True)
+            )
+            places |= dict(
+                zip(rest, build.unflat(reduction, [nest[k].extent for k in rest]), strict=True)
+            )
             mapping = {loop.loop_var: loop.min + places[k] for k, loop in enumerate(nest)}
             return build.substitute(tree.transform(body, self._accumulate), mapping)
 
@@ -222,9 +225,7 @@ def _open(store: Storage, seed: Any) -> Any:
     """Set every partial to the identity, and remember the seed."""
     reducer = store.reducer
     identity = monoids.identity_value(reducer.op, reducer.dtype)
-    fill = build.serial(
-        store.plan.slots, lambda slot: build.store(store.partial, identity, slot)
-    )
+    fill = build.serial(store.plan.slots, lambda slot: build.store(store.partial, identity, slot))
     if store.seed is None:
         return fill
     start = identity if seed is None else seed

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reducer_rules.rule import Finding, Rule, Severity, Target
-from reducer_rules.timeline import Timeline
-
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
 from reducer_compat.passes.collect import Collected
+from reducer_rules.rule import Finding, Rule, Severity, Target
+from reducer_rules.timeline import Timeline
 
 
 def check(collected: Collected) -> None:
@@ -25,8 +24,7 @@ def check(collected: Collected) -> None:
                 finding.code,
                 finding.message,
                 kernel=collected.kernel,
-                location=reducer.locations.get(finding.event, reducer.location)
-                or reducer.location,
+                location=reducer.locations.get(finding.event, reducer.location) or reducer.location,
                 fix=finding.help,
             )
 

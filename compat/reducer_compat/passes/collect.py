@@ -6,6 +6,9 @@ import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
+from reducer_compat import marker, tree
+from reducer_compat.adapter import adapter
+from reducer_compat.marker import Marker
 from reducer_rules.monoid import Op
 from reducer_rules.timeline import (
     Alloc,
@@ -32,10 +35,6 @@ from reducer_rules.timeline import (
     Update,
     UpdateForm,
 )
-
-from reducer_compat import marker, tree
-from reducer_compat.adapter import adapter
-from reducer_compat.marker import Marker
 
 
 @dataclass
@@ -248,9 +247,7 @@ class _Reader:
         seed = found.args[3] if len(found.args) > 3 else None
         if seed is not None:
             self._reads_in(seed, context, where)
-        event = Init(
-            **self._at(where, context), form=InitForm[found.text(1)], fill=_fill(seed)
-        )
+        event = Init(**self._at(where, context), form=InitForm[found.text(1)], fill=_fill(seed))
         self._add(reducer, event, where)
 
     def _update(self, reducer: Reducer, found: Marker, context: Context) -> None:
@@ -350,7 +347,9 @@ def _fill(seed: Any) -> Fill | None:
     inner = seed
     while isinstance(inner, tir.Cast):
         inner = inner.value
-    number = getattr(inner, "value", None) if isinstance(inner, (tir.IntImm, tir.FloatImm)) else None
+    number = (
+        getattr(inner, "value", None) if isinstance(inner, (tir.IntImm, tir.FloatImm)) else None
+    )
     return Fill(str(seed), number, None, str(seed.dtype))
 
 
@@ -375,5 +374,3 @@ def parallel_nest(loop: Any) -> tuple[list[Any], Any]:
         nest.append(body)
         body = body.body
     return nest, body
-
-

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from reducer_rules.monoid import Op
-
 from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes import build
+from reducer_rules.monoid import Op
 
 
 def emit(func: Any) -> Any:
@@ -25,7 +24,9 @@ def emit(func: Any) -> Any:
 def _enter(stmt: Any) -> Any:
     found = marker.read(stmt)
     if found is not None and found.kind == "partial":
-        return build.accumulate(Op(found.text(0)), found.args[1].buffer, found.args[2], found.args[3])
+        return build.accumulate(
+            Op(found.text(0)), found.args[1].buffer, found.args[2], found.args[3]
+        )
     kinds = adapter().tir.ForKind
     if isinstance(stmt, adapter().tir.For) and stmt.kind == kinds.VECTORIZED and _holds(stmt):
         body = tree.transform(stmt.body, _enter)

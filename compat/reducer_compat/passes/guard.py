@@ -55,7 +55,9 @@ def _owner(loop: Any, layout: Any) -> Any:
     """The thread that runs an iteration, at replica 0, over the variables of the nest."""
     thread = adapter().layout_thread(layout)
     places = {var.name: var for var in tree.variables(thread)}
-    mapping = {var: adapter().tir.IntImm("int32", 0) for name, var in places.items() if name == "_rep"}
+    mapping = {
+        var: adapter().tir.IntImm("int32", 0) for name, var in places.items() if name == "_rep"
+    }
     nest: list[Any] = [loop]
     while isinstance(nest[-1].body, adapter().tir.For):
         nest.append(nest[-1].body)

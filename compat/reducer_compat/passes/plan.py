@@ -85,8 +85,10 @@ def plan(collected: Collected, sites: tuple[Site, ...]) -> tuple[Plan, ...]:
     """
     if collected.extra_dimensions:
         raise ReducerError(
-            "RC004", "a reducer in a thread block of several dimensions is not supported",
-            kernel=collected.kernel, fix="use T.Kernel(..., threads=N)",
+            "RC004",
+            "a reducer in a thread block of several dimensions is not supported",
+            kernel=collected.kernel,
+            fix="use T.Kernel(..., threads=N)",
         )
     return tuple(_plan_one(collected, reducer, sites) for reducer in collected.reducers)
 
@@ -105,8 +107,10 @@ def _outputs(collected: Collected, reducer: Reducer) -> int:
     extents = [extent for extent in reducer.shape if extent is not None]
     if len(extents) != len(reducer.shape):
         raise ReducerError(
-            "RC004", f"the shape of reducer {reducer.name} is not static",
-            kernel=collected.kernel, location=reducer.location,
+            "RC004",
+            f"the shape of reducer {reducer.name} is not static",
+            kernel=collected.kernel,
+            location=reducer.location,
             fix="allocate it with extents that are known when the kernel is compiled",
         )
     return math.prod(extents)
@@ -124,9 +128,7 @@ def dtype_bytes(dtype: str) -> int:
     return max(1, int(bits) // 8)
 
 
-def _narrow_group(
-    reducer: Reducer, outputs: int, threads: int, sites: tuple[Site, ...]
-) -> int:
+def _narrow_group(reducer: Reducer, outputs: int, threads: int, sites: tuple[Site, ...]) -> int:
     mine = [
         (site, update)
         for site in sites

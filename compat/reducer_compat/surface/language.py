@@ -7,13 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from reducer_rules.monoid import Op, is_float
-from reducer_rules.timeline import InitForm, UpdateForm
-
 from reducer_compat import marker, monoids
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
 from reducer_compat.surface.registry import is_reducer, location, register
+from reducer_rules.monoid import Op, is_float
+from reducer_rules.timeline import InitForm, UpdateForm
 
 
 def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: str | None = None) -> Any:
@@ -35,9 +34,7 @@ def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: str | No
     extents = (shape,) if isinstance(shape, (int, adapter().tir.PrimExpr)) else tuple(shape)
     buffer = language.alloc_fragment(extents, dtype)
     register(buffer)
-    call = marker.build(
-        "alloc", marker.origin(buffer), str(op), replication or marker.NONE, where
-    )
+    call = marker.build("alloc", marker.origin(buffer), str(op), replication or marker.NONE, where)
     adapter().evaluate(call)
     return buffer
 
@@ -46,17 +43,23 @@ def _check_alloc(op: str, dtype: str, replication: str | None, where: str) -> No
     known = [str(member) for member in Op]
     if op not in known:
         raise ReducerError(
-            "RC004", f"a reducer cannot combine by {op!r}", location=where,
+            "RC004",
+            f"a reducer cannot combine by {op!r}",
+            location=where,
             fix=f"use one of {', '.join(known)}",
         )
     if op.startswith("bit") and is_float(dtype):
         raise ReducerError(
-            "RC004", f"op {op!r} requires an integer dtype, got {dtype}", location=where,
+            "RC004",
+            f"op {op!r} requires an integer dtype, got {dtype}",
+            location=where,
             fix="allocate the reducer with an integer dtype",
         )
     if replication not in (None, "all", "none"):
         raise ReducerError(
-            "RC004", f"replication must be 'all' or 'none', got {replication!r}", location=where,
+            "RC004",
+            f"replication must be 'all' or 'none', got {replication!r}",
+            location=where,
             fix="leave replication out; it has no effect",
         )
 
@@ -82,7 +85,9 @@ def reducer_update(target: Any, *rest: Any) -> Any:
         buffer, indices, value, form = target, rest[0], rest[1], UpdateForm.RFC
     else:
         raise ReducerError(
-            "RC002", "reducer_update does not name the output it contributes to", location=where,
+            "RC002",
+            "reducer_update does not name the output it contributes to",
+            location=where,
             fix="write T.reducer_update(acc[i], value) or T.reducer_update(acc, i, value)",
         )
     require_reducer(buffer, "reducer_update", where)
@@ -95,7 +100,7 @@ def _check_rank(buffer: Any, indices: tuple[Any, ...], where: str) -> None:
     if len(indices) != len(buffer.shape):
         raise ReducerError(
             "RC002",
-            f"reducer_update has {len(indices)} indices; {buffer.name} has {len(buffer.shape)} axes",
+            f"reducer_update has {len(indices)} indices, {buffer.name} has {len(buffer.shape)} axes",
             location=where,
             fix="give one index for each axis of the reducer",
         )
@@ -107,14 +112,17 @@ def update_marker(
     """The marker of one contribution, its value in the dtype of the reducer."""
     contribution = monoids.cast(value, str(buffer.dtype))
     return marker.build(
-        "update", marker.origin(buffer), form.name, combine, where, contribution,
+        "update",
+        marker.origin(buffer),
+        form.name,
+        combine,
+        where,
+        contribution,
         *marker.operands(indices),
     )
 
 
-def finalize_reducer(
-    reducer: Any, dst: Any = None, batch: int = 1, annotations: Any = None
-) -> Any:
+def finalize_reducer(reducer: Any, dst: Any = None, batch: int = 1, annotations: Any = None) -> Any:
     """Close an epoch into `dst`, or in place.
 
     `batch` and `annotations` are hints for TileLang's own lowering: they never change a number.
@@ -129,7 +137,9 @@ def finalize_reducer(
         dst, batch = None, dst
     if batch < 1:
         raise ReducerError(
-            "RC004", f"finalize_reducer: batch must be >= 1, got {batch}", location=where,
+            "RC004",
+            f"finalize_reducer: batch must be >= 1, got {batch}",
+            location=where,
             fix="leave batch out; it is a hint",
         )
     destination = [] if dst is None else [marker.origin(_destination(reducer, dst, where))]
@@ -140,8 +150,10 @@ def finalize_reducer(
 def _destination(reducer: Any, dst: Any, where: str) -> Any:
     if not isinstance(dst, adapter().tir.Buffer):
         raise ReducerError(
-            "RC004", f"the destination of finalize_reducer is a {type(dst).__name__}, no buffer",
-            location=where, fix="finalize into a whole fragment, then copy the part",
+            "RC004",
+            f"the destination of finalize_reducer is a {type(dst).__name__}, no buffer",
+            location=where,
+            fix="finalize into a whole fragment, then copy the part",
         )
     shape, wanted = [str(e) for e in dst.shape], [str(e) for e in reducer.shape]
     if shape != wanted or str(dst.dtype) != str(reducer.dtype):
@@ -149,7 +161,8 @@ def _destination(reducer: Any, dst: Any, where: str) -> Any:
             "RC002",
             f"the destination {dst.name} is {dst.dtype}[{', '.join(shape)}], "
             f"the reducer {reducer.name} is {reducer.dtype}[{', '.join(wanted)}]",
-            location=where, fix="allocate the destination with the reducer's shape and dtype",
+            location=where,
+            fix="allocate the destination with the reducer's shape and dtype",
         )
     return dst
 
@@ -159,7 +172,9 @@ def require_reducer(buffer: Any, name: str, where: str) -> None:
     if not is_reducer(buffer):
         shown = getattr(buffer, "name", repr(buffer))
         raise ReducerError(
-            "RC002", f"{name} got {shown}, which T.alloc_reducer did not make", location=where,
+            "RC002",
+            f"{name} got {shown}, which T.alloc_reducer did not make",
+            location=where,
             fix="allocate it with T.alloc_reducer in this kernel, after importing reducer_compat",
         )
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from reducer_rules.monoid import Op
-from reducer_rules.timeline import UpdateForm
-
 from reducer_compat import marker
 from reducer_compat.adapter import adapter
 from reducer_compat.surface.language import update_marker
 from reducer_compat.surface.registry import is_reducer, location
+from reducer_rules.monoid import Op
+from reducer_rules.timeline import UpdateForm
 
 _AUGMENTED = {
     "Add": Op.SUM,
@@ -72,9 +71,7 @@ def _stored(buffer: Any, indices: tuple[Any, ...], value: Any, where: str) -> An
     if found is None:
         return _plain_store(buffer, "a plain store", value, where)
     combine, contribution = found
-    return update_marker(
-        buffer, indices, contribution, UpdateForm.COMBINE, combine.name, where
-    )
+    return update_marker(buffer, indices, contribution, UpdateForm.COMBINE, combine.name, where)
 
 
 def _plain_store(buffer: Any, what: str, value: Any, where: str) -> Any:
@@ -119,10 +116,7 @@ def _is_self(buffer: Any, indices: tuple[Any, ...], term: Any) -> bool:
     load = _uncast(term)
     if not isinstance(load, tir.BufferLoad) or not load.buffer.same_as(buffer):
         return False
-    return all(
-        equal(a, b)
-        for a, b in zip(load.indices, marker.operands(indices), strict=True)
-    )
+    return all(equal(a, b) for a, b in zip(load.indices, marker.operands(indices), strict=True))
 
 
 def _terms(op: Op, expr: Any, sign: int, dtype: str) -> list[tuple[Any, int]]:
