@@ -100,7 +100,7 @@ def _check_rank(buffer: Any, indices: tuple[Any, ...], where: str) -> None:
     if len(indices) != len(buffer.shape):
         raise ReducerError(
             "RC002",
-            f"reducer_update has {len(indices)} indices, {buffer.name} has {len(buffer.shape)} axes",
+            f"reducer_update has {len(indices)} indices for {len(buffer.shape)} axes",
             location=where,
             fix="give one index for each axis of the reducer",
         )
