@@ -84,6 +84,7 @@ class _Carrier:
         site = next((site for site in self.sites if site.loop.same_as(stmt)), None)
         if site is None:
             return None
+        self._refuse_thread_index(site)
         if site.needs_layout:
             return tree.transform(stmt, self._waiting)
         return self._spread(site)
@@ -138,6 +139,21 @@ class _Carrier:
             store.plan.thread,
         )
         return adapter().tir.Evaluate(call)
+
+    def _refuse_thread_index(self, site: Site) -> None:
+        for stmt in tree.walk(site.loop):
+            found = marker.read(stmt)
+            exprs = found.args[4:] if found is not None else tree.expressions(stmt)
+            mentioned = [var for expr in exprs for var in tree.variables(expr)]
+            if any(var.same_as(self.collected.thread) for var in mentioned):
+                raise ReducerError(
+                    "RC002",
+                    "a T.Parallel loop that updates a reducer mentions the thread index: which "
+                    "thread runs an iteration is not defined",
+                    kernel=self.collected.kernel,
+                    location=site.updates[0].text(3),
+                    fix="use the variables of the T.Parallel loop",
+                )
 
     def _spread(self, site: Site) -> Any:
         _refuse_local_stores(site, self.collected.kernel)

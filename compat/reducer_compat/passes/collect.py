@@ -323,15 +323,15 @@ class _Reader:
         whole: bool,
     ) -> Event:
         at = self._at(where, context)
-        if whole and "tileop.copy" not in str(expr.op) and not reducer.in_place:
-            return Escape(**at, kind=EscapeKind.OPERAND, detail=str(expr.op))
+        if whole and "tileop.copy" not in str(expr.op.name) and not reducer.in_place:
+            return Escape(**at, kind=EscapeKind.OPERAND, detail=str(expr.op.name))
         form = LoadForm.WHOLE if whole else LoadForm.ELEMENT
         return Load(**at, form=form, holder=holder)
 
 
 def _is_tile_op(expr: Any) -> bool:
     tir = adapter().tir
-    return isinstance(expr, tir.Call) and "tileop" in str(expr.op)
+    return isinstance(expr, tir.Call) and "tileop" in str(getattr(expr.op, "name", ""))
 
 
 def _index(expr: Any) -> Index:
