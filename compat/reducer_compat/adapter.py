@@ -115,6 +115,12 @@ class Adapter:
 
         language.evaluate(call)
 
+    def fragment(self, shape: Any, thread: Any, index: Any) -> Any:
+        """A layout from functions of the loop variables to a thread and to an index."""
+        from tilelang.layout import Fragment
+
+        return Fragment(tuple(shape), forward_thread_fn=thread, forward_index_fn=index)
+
     def layout_thread(self, layout: Any) -> Any:
         """The thread expression of a `Fragment`, over the placeholders `_i`, `_j`, ..., `_rep`."""
         return layout.thread

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from reducer_compat import tree
 from reducer_compat.adapter import FIRST_PASS, INFERENCE_PASS, LOWER_PASS, adapter
 from reducer_compat.errors import ReducerError
 from reducer_compat.passes.carry import carry
@@ -17,8 +18,9 @@ from reducer_compat.passes.check import check
 from reducer_compat.passes.collect import collect, has_markers
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.guard import guard
-from reducer_compat.passes.plan import find_sites, plan
+from reducer_compat.passes.plan import plan
 from reducer_compat.passes.residue import residue
+from reducer_compat.passes.sites import find_sites, is_fragment
 
 #: On a kernel between `carry` and `residue`.
 ATTRIBUTE = "reducer_compat"
@@ -133,9 +135,6 @@ def _explained(original: Any, mod: Any, mine: list[Any]) -> Any:
 
 
 def _fragments(func: Any) -> str:
-    from reducer_compat import tree
-    from reducer_compat.passes.plan import is_fragment
-
     found = []
     for stmt in tree.walk(func.body):
         if isinstance(stmt, adapter().block):

@@ -24,7 +24,8 @@ from reducer_compat.errors import ReducerError
 from reducer_compat.marker import Marker
 from reducer_compat.passes import build
 from reducer_compat.passes.collect import Collected, Reducer, parallel_nest
-from reducer_compat.passes.plan import Plan, Site, is_fragment, output_axes
+from reducer_compat.passes.plan import Plan
+from reducer_compat.passes.sites import LAYOUT, Rows, Site, is_fragment, rows_of
 from reducer_rules.timeline import Init
 
 
@@ -86,7 +87,7 @@ class _Carrier:
             return None
         self._refuse_thread_index(site)
         if site.needs_layout:
-            return tree.transform(stmt, self._waiting)
+            return self._wait(site)
         return self._spread(site)
 
     def allocate(self, stmt: Any) -> Any:
@@ -129,12 +130,11 @@ class _Carrier:
         if found is None or found.kind != "update":
             return None
         store = self.of(found.target)
-        index = build.flat(found.args[5:], store.reducer.shape)
         call = marker.build(
             "partial",
             str(store.reducer.op),
             marker.origin(store.partial),
-            index,
+            _slot(store, found),
             found.args[4],
             store.plan.thread,
         )
@@ -157,10 +157,28 @@ class _Carrier:
 
     def _spread(self, site: Site) -> Any:
         _refuse_local_stores(site, self.collected.kernel)
-        narrow = [self.of(update.target) for update in site.updates]
-        if all(store.plan.wide for store in narrow):
+        narrow = self._narrow(site)
+        if narrow is None:
             return self._spread_flat(site)
-        return self._spread_rows(site, narrow[0].plan)
+        return self._spread_rows(site, *narrow)
+
+    def _narrow(self, site: Site) -> tuple[Plan, Rows] | None:
+        """The plan that the narrow reducers of a site share, and its rows; None if all are wide."""
+        for update in site.updates:
+            plan = self.of(update.target).plan
+            rows = None if plan.wide else rows_of(plan.reducer, site, update)
+            if rows is not None:
+                return plan, rows
+        return None
+
+    def _wait(self, site: Site) -> Any:
+        """Leave the loop to layout inference; where we may, say which layout it should have."""
+        loop = tree.transform(site.loop, self._waiting)
+        narrow = self._narrow(site)
+        if narrow is None:
+            return loop
+        annotations = {**dict(loop.annotations.items()), LAYOUT: _layout(site, *narrow)}
+        return adapter().for_loop(loop, annotations=annotations)
 
     def _spread_flat(self, site: Site) -> Any:
         nest, body = parallel_nest(site.loop)
@@ -181,38 +199,59 @@ class _Carrier:
         if found is None or found.kind != "update":
             return None
         store = self.of(found.target)
-        index = build.flat(found.args[5:], store.reducer.shape)
-        if not store.plan.wide:
-            index = index // store.plan.rows
-        return build.accumulate(store.reducer.op, store.partial, index, found.args[4])
+        slot = _slot(store, found)
+        return build.accumulate(store.reducer.op, store.partial, slot, found.args[4])
 
-    def _spread_rows(self, site: Site, plan: Plan) -> Any:
+    def _spread_rows(self, site: Site, plan: Plan, rows: Rows) -> Any:
         nest, body = parallel_nest(site.loop)
-        axes = output_axes(plan.reducer, site.loop, site.updates[0]) or ()
-        rest = [k for k in range(len(nest)) if k not in axes]
         row, member = plan.thread // plan.group, plan.thread % plan.group
+        width = rows.width(plan.group)
+        outputs, rest = [nest[k].extent for k in rows.axes], [nest[k].extent for k in rows.rest]
 
         def inside(output: Any, reduction: Any) -> Any:
-            places = dict(
-                zip(axes, build.unflat(output, [nest[k].extent for k in axes]), strict=True)
-            )
-            places |= dict(
-                zip(rest, build.unflat(reduction, [nest[k].extent for k in rest]), strict=True)
-            )
+            places = dict(zip(rows.axes, build.unflat(output, outputs), strict=True))
+            places |= dict(zip(rows.rest, build.unflat(reduction, rest), strict=True))
             mapping = {loop.loop_var: loop.min + places[k] for k, loop in enumerate(nest)}
             return build.substitute(tree.transform(body, self._accumulate), mapping)
 
-        return build.spread(
-            build.product([nest[k].extent for k in axes]),
-            row,
-            plan.rows,
-            lambda output: build.spread(
-                build.product([nest[k].extent for k in rest]),
+        def chunks(output: Any) -> Any:
+            return build.spread(
+                rows.span // width,
                 member,
                 plan.group,
-                lambda reduction: inside(output, reduction),
-            ),
-        )
+                lambda chunk: build.serial(width, lambda v: inside(output, chunk * width + v)),
+            )
+
+        return build.spread(build.product(outputs), row, plan.rows, chunks)
+
+
+def _slot(store: Storage, found: Marker) -> Any:
+    """Which partial of the thread an update goes to."""
+    output = build.flat(found.args[5:], store.reducer.shape)
+    return output if store.plan.wide else output // store.plan.rows
+
+
+def _layout(site: Site, plan: Plan, rows: Rows) -> Any:
+    """The loop layout in which row `r` visits the outputs `r`, `r + rows`, ..."""
+    nest, _ = parallel_nest(site.loop)
+    extents = [int(tree.constant(loop.extent) or 1) for loop in nest]
+    width = rows.width(plan.group)
+
+    def places(variables: tuple[Any, ...]) -> tuple[Any, Any]:
+        output = build.flat([variables[k] for k in rows.axes], [extents[k] for k in rows.axes])
+        rest = build.flat([variables[k] for k in rows.rest], [extents[k] for k in rows.rest])
+        return output, rest
+
+    def thread(*variables: Any) -> Any:
+        output, rest = places(variables)
+        return (output % plan.rows) * plan.group + (rest // width) % plan.group
+
+    def index(*variables: Any) -> Any:
+        output, rest = places(variables)
+        turns = rows.span // plan.group
+        return (output // plan.rows) * turns + rest // (width * plan.group) * width + rest % width
+
+    return adapter().fragment(extents, thread, index)
 
 
 def _holds(buffers: Any, buffer: Any) -> bool:

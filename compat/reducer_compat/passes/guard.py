@@ -16,8 +16,7 @@ from typing import Any
 from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
-
-LAYOUT = "parallel_loop_layout"
+from reducer_compat.passes.sites import LAYOUT
 
 
 def guard(func: Any) -> Any:

@@ -13,11 +13,10 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from reducer_compat import monoids, tree
-from reducer_compat.adapter import adapter
+from reducer_compat import monoids
 from reducer_compat.errors import ReducerError
-from reducer_compat.marker import Marker, read
-from reducer_compat.passes.collect import Collected, Reducer, parallel_nest
+from reducer_compat.passes.collect import Collected, Reducer
+from reducer_compat.passes.sites import Rows, Site, rows_of
 
 #: Bytes of shared memory one exchange may take; more outputs are exchanged in turns.
 EXCHANGE_LIMIT = 16 * 1024
@@ -64,15 +63,6 @@ class Plan:
         return self.rows == 1
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
-    """The loop nest of one or more updates, and whether it needs TileLang's loop layout."""
-
-    loop: Any
-    updates: tuple[Marker, ...]
-    needs_layout: bool
-
-
 def forced_wide() -> bool:
     return os.environ.get("REDUCER_COMPAT_PLAN", "") == "wide"
 
@@ -90,13 +80,16 @@ def plan(collected: Collected, sites: tuple[Site, ...]) -> tuple[Plan, ...]:
             kernel=collected.kernel,
             fix="use T.Kernel(..., threads=N)",
         )
-    return tuple(_plan_one(collected, reducer, sites) for reducer in collected.reducers)
+    outputs = [_outputs(collected, reducer) for reducer in collected.reducers]
+    groups = _groups(collected, sites, outputs)
+    return tuple(
+        _plan_one(collected, reducer, count, group)
+        for reducer, count, group in zip(collected.reducers, outputs, groups, strict=True)
+    )
 
 
-def _plan_one(collected: Collected, reducer: Reducer, sites: tuple[Site, ...]) -> Plan:
-    outputs = _outputs(collected, reducer)
+def _plan_one(collected: Collected, reducer: Reducer, outputs: int, group: int) -> Plan:
     threads = collected.threads
-    group = threads if forced_wide() else _narrow_group(reducer, outputs, threads, sites)
     lanes = _lanes(reducer, threads, group)
     itemsize = dtype_bytes(reducer.dtype)
     chunk = max(1, min(outputs, EXCHANGE_LIMIT // (group // lanes * itemsize)))
@@ -128,93 +121,69 @@ def dtype_bytes(dtype: str) -> int:
     return max(1, int(bits) // 8)
 
 
-def _narrow_group(reducer: Reducer, outputs: int, threads: int, sites: tuple[Site, ...]) -> int:
-    mine = [
-        (site, update)
+def _groups(collected: Collected, sites: tuple[Site, ...], outputs: list[int]) -> list[int]:
+    """The group of each reducer: all threads (wide), or fewer where that is proven to do.
+
+    The reducers of one loop share its iterations, so those that are narrow must agree on the
+    row that visits each of them; where two do not, both go wide.
+    """
+    threads = collected.threads
+    rows = [_rows(reducer, sites) for reducer in collected.reducers]
+    groups = [
+        threads if forced_wide() else _narrow(count, threads, mine)
+        for count, mine in zip(outputs, rows, strict=True)
+    ]
+    while True:
+        clash = _clash(collected, sites, groups)
+        if not clash:
+            return groups
+        for position in clash:
+            groups[position] = threads
+
+
+def _rows(reducer: Reducer, sites: tuple[Site, ...]) -> list[Rows | None]:
+    return [
+        rows_of(reducer, site, update)
         for site in sites
         for update in site.updates
         if update.target.data.same_as(reducer.buffer.data)
     ]
-    if outputs == 1 or not mine:
+
+
+def _narrow(outputs: int, threads: int, rows: list[Rows | None]) -> int:
+    known = [one for one in rows if one is not None]
+    if outputs == 1 or not known or len(known) < len(rows):
         return threads
-    spans = [_reduction_extent(reducer, site, update) for site, update in mine]
-    if any(span is None for span in spans):
-        return threads
-    longest = max(span for span in spans if span is not None)
+    longest = max(one.span for one in known)
     group = 1
     while group < min(LANES, threads) and group * 8 < longest and threads % (group * 2) == 0:
         group *= 2
-    return group if threads // group <= 4 * outputs else _widened(group, threads, outputs)
-
-
-def _widened(group: int, threads: int, outputs: int) -> int:
     while threads // group > outputs and threads % (group * 2) == 0:
         group *= 2
-    return group
+    fits = all(one.fits(outputs, threads // group, group) for one in known)
+    return group if fits else threads
 
 
-def _reduction_extent(reducer: Reducer, site: Site, update: Marker) -> int | None:
-    """The iterations per output of a site that a row can visit by itself, or None."""
-    if site.needs_layout:
-        return None
-    axes = output_axes(reducer, site.loop, update)
-    if axes is None:
-        return None
-    nest, _ = parallel_nest(site.loop)
-    rest = [tree.constant(nest[k].extent) for k in range(len(nest)) if k not in axes]
-    return None if any(extent is None for extent in rest) else math.prod(e for e in rest if e)
+def _clash(collected: Collected, sites: tuple[Site, ...], groups: list[int]) -> list[int]:
+    """The narrow reducers of a loop that others of the same loop disagree with."""
+    for site in sites:
+        seen: dict[int, set[object]] = {}
+        for update in site.updates:
+            position = _position(collected, update.target)
+            if groups[position] == collected.threads:
+                continue
+            rows = rows_of(collected.reducers[position], site, update)
+            seen.setdefault(position, set()).add((groups[position], rows.axes if rows else None))
+        if len(set().union(*seen.values()) if seen else ()) > 1:
+            return list(seen)
+        if seen and site.layout_is_open and len(site.updates) > len(seen):
+            return list(seen)
+    return []
 
 
-def output_axes(reducer: Reducer, loop: Any, update: Marker) -> tuple[int, ...] | None:
-    """Which loops of the nest are the axes of the reducer, in its order; None if not one to one.
-
-    Only plain loop variables that cover the whole axis from 0 count.
-    """
-    nest, _ = parallel_nest(loop)
-    axes: list[int] = []
-    for index, extent in zip(update.args[5:], reducer.shape, strict=True):
-        if tree.constant(index) == 0 and extent == 1:
-            continue
-        axis = next((k for k, one in enumerate(nest) if one.loop_var.same_as(index)), None)
-        if axis is None or axis in axes:
-            return None
-        if tree.constant(nest[axis].extent) != extent or tree.constant(nest[axis].min) != 0:
-            return None
-        axes.append(axis)
-    return tuple(axes)
-
-
-def find_sites(func: Any) -> tuple[Site, ...]:
-    """Every outermost `T.Parallel` nest that holds an update."""
-    found: list[Site] = []
-    _find(func.body, found)
-    return tuple(found)
-
-
-def _find(stmt: Any, found: list[Site]) -> None:
-    tir = adapter().tir
-    if isinstance(stmt, tir.For) and stmt.kind == tir.ForKind.PARALLEL:
-        markers = [read(inner) for inner in tree.walk(stmt)]
-        updates = tuple(m for m in markers if m is not None and m.kind == "update")
-        if updates:
-            found.append(Site(stmt, updates, _needs_layout(stmt, updates)))
-        return
-    for child in tree.children(stmt):
-        _find(child, found)
-
-
-def _needs_layout(loop: Any, updates: tuple[Marker, ...]) -> bool:
-    """Whether the nest touches a fragment, whose layout TileLang chooses."""
-    tir = adapter().tir
-    for stmt in tree.walk(loop):
-        found = read(stmt)
-        if isinstance(stmt, tir.BufferStore) and is_fragment(stmt.buffer):
-            return True
-        exprs = found.args[4:] if found is not None else tree.expressions(stmt)
-        if any(is_fragment(load.buffer) for expr in exprs for load in tree.loads(expr)):
-            return True
-    return False
-
-
-def is_fragment(buffer: Any) -> bool:
-    return str(buffer.scope()) == "local.fragment"
+def _position(collected: Collected, buffer: Any) -> int:
+    return next(
+        k
+        for k, reducer in enumerate(collected.reducers)
+        if reducer.buffer.data.same_as(buffer.data)
+    )
