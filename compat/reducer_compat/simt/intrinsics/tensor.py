@@ -63,7 +63,7 @@ def _ldmatrix(c: Compiler, node: Any) -> Value:
 def _load_matrices(
     wave: Wave, transposed: bool, count: int, source: Pointer, target: Pointer
 ) -> None:
-    """Eight lanes give the rows of each 8 by 8 matrix, and every lane gets a pair of its elements."""
+    """Eight lanes give the rows of each 8 by 8 matrix; every lane gets two of its elements."""
     lane = wave.tid % _LANES
     pair = 2 * (lane % 4)[:, None] + np.arange(2)
     single = np.broadcast_to((lane // 4)[:, None], pair.shape)
