@@ -605,17 +605,17 @@ def scaled() -> Any:
     return main
 
 
-def product() -> Any:
-    """A matrix product, which lowers to tensor core instructions."""
+def product(dtype: str, transposed: bool) -> Any:
+    """The product of a matrix with itself, which lowers to tensor core instructions."""
 
     @T.prim_func
-    def main(A: T.Tensor((64, 64), "float16"), B: T.Tensor((64, 64), "float32")):
+    def main(A: T.Tensor((64, 64), dtype), B: T.Tensor((64, 64), "float32")):
         with T.Kernel(1, threads=128):
-            a = T.alloc_shared((64, 64), "float16")
+            a = T.alloc_shared((64, 64), dtype)
             c = T.alloc_fragment((64, 64), "float32")
             T.clear(c)
             T.copy(A, a)
-            T.gemm(a, a, c)
+            T.gemm(a, a, c, transpose_B=transposed)
             T.copy(c, B)
 
     return main

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import tilelang.language as T
@@ -207,6 +208,18 @@ def test_warp_reductions() -> None:
     a = RNG.integers(-99, 99, 64).astype("float32")
     got = simt.run(k.per_thread(lambda x: T.warp_reduce_sum(x)), a)
     np.testing.assert_array_equal(got, np.repeat(a.reshape(2, 32).sum(1), 32))
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_80"])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_tensor_core_products(dtype: str, transposed: bool, target: str) -> None:
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    a = RNG.integers(-4, 4, (64, 64))
+    result = simt.execute(k.product(dtype, transposed), a.astype(kind), target=target)
+    np.testing.assert_array_equal(result.outputs[0], a @ (a.T if transposed else a))
+    if target == "sm_80":
+        assert result.report.ok, result.report
 
 
 def test_blocks_run_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from . import (
     mbarriers,
     memory_ops,
     scan,
+    tensor,
     warp,
 )
 from .registry import find_call, find_gate
@@ -26,5 +27,6 @@ __all__ = [
     "mbarriers",
     "memory_ops",
     "scan",
+    "tensor",
     "warp",
 ]
