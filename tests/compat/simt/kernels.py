@@ -848,3 +848,13 @@ def batch_reduced(batch: int) -> Any:
             T.copy(b, B)
 
     return main
+
+
+def infinities() -> Any:
+    @T.prim_func
+    def main(B: T.Tensor((2,), "float32")):
+        with T.Kernel(1, threads=1):
+            B[0] = T.infinity("float32")
+            B[1] = -T.infinity("float32")
+
+    return main

@@ -273,3 +273,12 @@ def _ffs(c: Compiler, node: Any) -> Value:
 
 
 __all__ = ["count_bits"]
+
+
+@op("infinity")
+def _infinity(c: Compiler, node: Any) -> Value:
+    """`T.infinity`, which the code generator alone turns into a literal."""
+    dtype = parse(str(node.dtype))
+    if not is_float(dtype.numpy):
+        raise UnsupportedError(f"an infinity of {node.dtype}")
+    return literal(dtype.numpy.type(np.inf))
