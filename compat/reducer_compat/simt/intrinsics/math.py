@@ -204,7 +204,7 @@ def _likely(c: Compiler, node: Any) -> Value:
     return c.expr(node.args[0])
 
 
-@op("infinity")
+@op("infinity", "tl.infinity")
 def _infinity(c: Compiler, node: Any) -> Value:
     return literal(cast(np.float64(np.inf), parse(str(node.dtype)).numpy))
 
@@ -273,12 +273,3 @@ def _ffs(c: Compiler, node: Any) -> Value:
 
 
 __all__ = ["count_bits"]
-
-
-@op("infinity")
-def _infinity(c: Compiler, node: Any) -> Value:
-    """`T.infinity`, which the code generator alone turns into a literal."""
-    dtype = parse(str(node.dtype))
-    if not is_float(dtype.numpy):
-        raise UnsupportedError(f"an infinity of {node.dtype}")
-    return literal(dtype.numpy.type(np.inf))
