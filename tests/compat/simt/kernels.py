@@ -849,3 +849,16 @@ def batch_reduced(batch: int) -> Any:
             T.copy(b, B)
 
     return main
+
+
+def asserted() -> Any:
+    """Asserts that its input is small."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            T.device_assert(A[tx] < 60.0, "too large", no_stack_info=True)
+            B[tx] = A[tx]
+
+    return main
