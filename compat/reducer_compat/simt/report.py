@@ -13,8 +13,8 @@ class Fault:
     """One kind of fault at one statement: where it happened first, and how often.
 
     `kind` is one of `divergent-barrier`, `unwritten-read`, `unwritten-output`, `out-of-bounds`,
-    `race`, `inactive-lane`, `misaligned`, `division-by-zero` and `read-only`. `block` and
-    `thread` are (x, y, z), or None for a fault of the whole launch.
+    `race`, `inactive-lane`, `misaligned`, `division-by-zero`, `assertion` and `read-only`.
+    `block` and `thread` are (x, y, z), or None for a fault of the whole launch.
     """
 
     kind: str

@@ -16,6 +16,7 @@ import numpy as np
 from . import access
 from .dtypes import cast, parse
 from .expr import buffer_access, constant
+from .intrinsics import assertions
 from .intrinsics.asynchronous import commit, land
 from .memory import Pointer
 from .program import Action, Branch, Execute, Instruction, Jump, Return, Value, Wait, split
@@ -274,7 +275,17 @@ def _attr_action(c: Compiler, node: Any) -> Action:
 
 
 def _assert(c: Compiler, node: Any) -> Action:
-    return _action(c, node.body) if getattr(node, "body", None) is not None else _nothing
+    sid = c.statement(lambda: f"assert {node.condition}")
+    condition = c.expr(node.condition)
+    parts = getattr(node, "message_parts", None)
+    message = " ".join(str(p.value) for p in parts) if parts is not None else str(node.message)
+
+    def run(w: Wave) -> None:
+        w.sid = sid
+        assertions.check(w, condition(w), message)
+
+    body = getattr(node, "body", None)
+    return run if body is None else _then(run, _action(c, body))
 
 
 # -- straight control flow ----------------------------------------------------------------------
@@ -464,7 +475,7 @@ class _Emitter:
             self.code.append(Execute(head(self.c, node)))
         elif type(node).__name__ == "DeclBuffer":
             _declare_data(self.c, node)
-        elif type(node).__name__ != "AssertStmt":
+        else:
             raise UnsupportedError(f"a barrier inside {type(node).__name__}", first_line(node))
         self.emit(node.body)
         if str(getattr(node, "attr_key", "")) == "async_commit_queue_scope":

@@ -1,3 +1,4 @@
+# ruff: noqa: N803
 """The kernels that the interpreter's tests run. Each factory makes one PrimFunc.
 
 Annotations are evaluated here, not postponed: TileLang reads them, and the sizes in their closures.
@@ -6,7 +7,7 @@ Annotations are evaluated here, not postponed: TileLang reads them, and the size
 from typing import Any
 
 import tilelang
-import tilelang.language as T
+import tilelang.language as T  # noqa: N812
 from packaging.version import Version
 from tilelang.layout import make_swizzled_layout
 
@@ -846,6 +847,19 @@ def batch_reduced(batch: int) -> Any:
             T.copy(A, a)
             T.reduce_sum(a, b, dim=1, batch=batch)
             T.copy(b, B)
+
+    return main
+
+
+def asserted() -> Any:
+    """Asserts that its input is small."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding(0)
+            T.device_assert(A[tx] < 60.0, "too large", no_stack_info=True)
+            B[tx] = A[tx]
 
     return main
 

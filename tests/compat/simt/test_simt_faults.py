@@ -143,6 +143,12 @@ def test_write_to_an_array_that_the_caller_made_read_only() -> None:
     assert fault.message == "writes A, a read-only array of the caller"
 
 
+def test_an_assertion_of_the_kernel() -> None:
+    (fault,) = report(k.asserted(), A).faults
+    assert (fault.kind, fault.thread, fault.count) == ("assertion", (60, 0, 0), 4)
+    assert fault.message == "too large"
+
+
 def test_a_loop_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reducer_compat.simt.machine.MAX_TURNS", 100)
     with pytest.raises(simt.SimtError, match="a while loop did not end within 100 turns"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ml_dtypes
@@ -174,6 +175,9 @@ FUNCTIONS: list[tuple[str, Any, Any]] = [
     ("abs", lambda x: T.abs(x), np.abs),
     ("pow", lambda x: T.pow(x, T.float32(1.5)), lambda x: x**1.5),
     ("sigmoid", lambda x: T.sigmoid(x), lambda x: 1 / (1 + np.exp(-x))),
+    ("infinity", lambda x: T.min(x, T.infinity("float32")), lambda x: x),
+    ("pow_of_int", lambda x: T.call_extern("float32", "tl::pow_of_int<3>", x), lambda x: x**3),
+    ("erf", lambda x: T.erf(x), np.vectorize(math.erf)),
 ]
 
 

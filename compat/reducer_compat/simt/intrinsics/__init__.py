@@ -2,6 +2,7 @@
 
 from . import (
     allreduce,
+    assertions,
     asynchronous,
     atomics,
     barriers,
@@ -17,6 +18,7 @@ from .registry import find_call, find_gate
 
 __all__ = [
     "allreduce",
+    "assertions",
     "asynchronous",
     "atomics",
     "barriers",

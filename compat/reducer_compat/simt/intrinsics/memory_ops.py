@@ -157,6 +157,19 @@ def _pack(c: Compiler, node: Any) -> Value:
     return lambda w: (bits(low(w)) | (bits(high(w)) << np.uint32(16))).astype(word.numpy)
 
 
+@op("vectorlow", "vectorhigh")
+def _half(c: Compiler, node: Any) -> Value:
+    value, lanes = c.expr(node.args[0]), parse(str(node.dtype)).lanes
+    part = slice(None, lanes) if c.tir.op_name(node) == "vectorlow" else slice(lanes, None)
+    source = parse(str(node.args[0].dtype))
+
+    def run(w: Wave) -> Any:
+        chosen = _full(value(w), source)[:, part]
+        return chosen if lanes > 1 else chosen[:, 0]
+
+    return run
+
+
 @op("tvm_tuple", "type_annotation")
 def _tuple(c: Compiler, node: Any) -> Value:
     return lambda w: None
