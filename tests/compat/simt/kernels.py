@@ -1,4 +1,3 @@
-# ruff: noqa: N803
 """The kernels that the interpreter's tests run. Each factory makes one PrimFunc.
 
 Annotations are evaluated here, not postponed: TileLang reads them, and the sizes in their closures.
@@ -7,7 +6,7 @@ Annotations are evaluated here, not postponed: TileLang reads them, and the size
 from typing import Any
 
 import tilelang
-import tilelang.language as T  # noqa: N812
+import tilelang.language as T
 from packaging.version import Version
 from tilelang.layout import make_swizzled_layout
 
