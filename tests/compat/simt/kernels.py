@@ -1,4 +1,3 @@
-# ruff: noqa: N803
 """The kernels that the interpreter's tests run. Each factory makes one PrimFunc.
 
 Annotations are evaluated here, not postponed: TileLang reads them, and the sizes in their closures.
@@ -7,7 +6,7 @@ Annotations are evaluated here, not postponed: TileLang reads them, and the size
 from typing import Any
 
 import tilelang
-import tilelang.language as T  # noqa: N812
+import tilelang.language as T
 from packaging.version import Version
 from tilelang.layout import make_swizzled_layout
 
@@ -860,5 +859,15 @@ def asserted() -> Any:
             tx = T.get_thread_binding(0)
             T.device_assert(A[tx] < 60.0, "too large", no_stack_info=True)
             B[tx] = A[tx]
+
+    return main
+
+
+def infinities() -> Any:
+    @T.prim_func
+    def main(B: T.Tensor((2,), "float32")):
+        with T.Kernel(1, threads=1):
+            B[0] = T.infinity("float32")
+            B[1] = -T.infinity("float32")
 
     return main

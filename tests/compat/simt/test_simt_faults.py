@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tilelang.language as T  # noqa: N812
+import tilelang.language as T
 
 from reducer_compat import simt
 

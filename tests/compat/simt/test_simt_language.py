@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tilelang.language as T  # noqa: N812
+import tilelang.language as T
 
 from reducer_compat import simt
 
@@ -114,3 +114,7 @@ def test_votes(name: str) -> None:
 def test_reductions_in_batches(batch: int) -> None:
     a = RNG.integers(-9, 9, (8, 128)).astype("float32")
     np.testing.assert_array_equal(simt.run(k.batch_reduced(batch), a), a.sum(1))
+
+
+def test_infinities() -> None:
+    assert simt.run(k.infinities()).tolist() == [np.inf, -np.inf]

@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-import tilelang.language as T  # noqa: N812
+import tilelang.language as T
 
 from reducer_compat import simt
 
