@@ -31,7 +31,6 @@ sys.path[:0] = [str(ROOT), str(ROOT / "rules"), str(ROOT / "compat")]
 STOCK = os.environ.setdefault("REDUCER_COMPAT", "off") == "off"
 
 import reducer_compat  # noqa: E402, F401
-
 from tests.compat.simt import kernels as k  # noqa: E402
 
 SEED = 29
