@@ -7,12 +7,14 @@
 `compare` runs the same kernels in the interpreter, lowered for the GPU's architecture, prints a row
 for each case, and exits with 1 where an output differs. Inputs are whole numbers where sums are
 reassociated, so that those are exact in any order and compare bit for bit; functions such as `exp`
-are compared within the bound in the case's row. Both sides need the same TileLang release.
+are compared within the bound in the case's row. Both sides need the same TileLang release, and the
+same `REDUCER_COMPAT`: TileLang's own lowering by default (`off`), ours with `canonical`.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,8 +27,10 @@ import ml_dtypes
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "compat")]
+sys.path[:0] = [str(ROOT), str(ROOT / "rules"), str(ROOT / "compat")]
+STOCK = os.environ.setdefault("REDUCER_COMPAT", "off") == "off"
 
+import reducer_compat  # noqa: E402, F401
 from tests.compat.simt import kernels as k  # noqa: E402
 
 SEED = 29
@@ -104,7 +108,7 @@ def cases() -> list[Case]:
             (real(128).astype(bf16),),
         ),
     ]
-    if not k.GARBAGE:
+    if not (k.GARBAGE and STOCK):
         halves = (whole(64, 512, dtype=half), whole(512, dtype=half))
         found.append(Case("pipelined GEMV", partial(k.gemv, 64, 512), halves))
     if k.BATCHES:

@@ -192,7 +192,10 @@ def _write_back(arrays: Sequence[Any], arguments: list[Any], outs: list[int]) ->
     passed = [a for i, a in enumerate(arguments) if i not in outs]
     for array, argument in zip(arrays, passed, strict=True):
         if isinstance(argument, Tensor) and argument.storage.dirty:
-            np.copyto(array, argument.storage.values(argument.dtype.numpy).reshape(argument.shape))
+            np.copyto(
+                np.asarray(array),
+                argument.storage.values(argument.dtype.numpy).reshape(argument.shape),
+            )
 
 
 # -- launches -------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from . import stmt
+from . import emit
 from .dtypes import parse
 from .expr import compile_expr, constant
 from .intrinsics import find_call, find_gate
@@ -144,5 +144,5 @@ def compile_function(func: Any, tir: Tir, warp: int = 32) -> Program:
     Raises UnsupportedError for a statement, an op or a dtype that the interpreter does not know.
     """
     compiler = Compiler(func, tir, warp)
-    stmt.compile_body(compiler, func.body)
+    emit.compile_body(compiler, func.body)
     return compiler.program

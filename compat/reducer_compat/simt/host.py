@@ -15,7 +15,7 @@ import numpy as np
 
 from .arith import floor_divide, floor_remainder, truncate_divide, truncate_remainder
 from .dtypes import Array, DType, cast, parse
-from .intrinsics.asynchronous import TensorMap
+from .intrinsics.tma import TensorMap
 from .lowering import Lowered
 from .memory import Pointer, Storage
 from .report import SimtError, UnsupportedError

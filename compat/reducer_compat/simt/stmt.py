@@ -1,4 +1,4 @@
-"""TIR statements as closures, and as instructions where they hold gates, returns or breaks.
+"""TIR statements without gates as closures.
 
 Up to TileLang 0.1.8 lets, allocations and attributes hold their scope as a body; later they are
 statements of their own. Both forms are met here by the same code: what has a body compiles it
@@ -17,17 +17,15 @@ from . import access
 from .dtypes import cast, parse
 from .expr import buffer_access, constant
 from .intrinsics import assertions
-from .intrinsics.asynchronous import commit, land
+from .intrinsics.cp_async import commit, land
 from .memory import Pointer
-from .program import Action, Branch, Execute, Instruction, Jump, Return, Value, Wait, split
+from .program import Action, Value
 from .report import UnsupportedError
 from .wave import Wave
 
 if TYPE_CHECKING:
     from .compile import Compiler
 
-_BREAKS = ("tl.loop_break", "break_loop")
-_CONTINUES = ("continue_loop",)
 _FOREIGN_ATTRS = (
     "virtual_thread",
     "coproc_scope",
@@ -37,26 +35,7 @@ _FOREIGN_ATTRS = (
 )
 
 
-def compile_body(c: Compiler, body: Any) -> None:
-    """Appends the instructions of a function body to the compiler's program."""
-    emitter = _Emitter(c)
-    emitter.emit(body)
-    emitter.code.append(Return(early=False))
-    c.program.code = emitter.finish()
-
-
-def children(node: Any) -> list[Any]:
-    """The statements directly inside a statement."""
-    name = type(node).__name__
-    if name == "SeqStmt":
-        return list(node.seq)
-    if name == "IfThenElse":
-        return [s for s in (node.then_case, node.else_case) if s is not None]
-    body = getattr(node, "body", None)
-    return [body] if body is not None else []
-
-
-def _action(c: Compiler, node: Any) -> Action:
+def compile_stmt(c: Compiler, node: Any) -> Action:
     """A statement without gates as a closure."""
     build = _ACTIONS.get(type(node).__name__)
     if build is None:
@@ -103,7 +82,7 @@ def _nothing(w: Wave) -> None:
 
 
 def _seq(c: Compiler, node: Any) -> Action:
-    parts = [_action(c, s) for s in node.seq]
+    parts = [compile_stmt(c, s) for s in node.seq]
 
     def run(w: Wave) -> None:
         for part in parts:
@@ -138,7 +117,8 @@ def _evaluate(c: Compiler, node: Any) -> Action:
     return run
 
 
-def _bind(c: Compiler, node: Any) -> Action:
+def bind(c: Compiler, node: Any) -> Action:
+    """A let, without its body."""
     sid = c.statement(lambda: f"{node.var} = {node.value}")
     value = c.expr(node.value)
     slot = c.slot_of(node.var, fresh=True)
@@ -157,15 +137,16 @@ def _bind_pointer(c: Compiler, node: Any) -> None:
 
 
 def _let(c: Compiler, node: Any) -> Action:
-    return _then(_bind(c, node), _action(c, node.body))
+    return _then(bind(c, node), compile_stmt(c, node.body))
 
 
 def _declare(c: Compiler, node: Any) -> Action:
-    _declare_data(c, node)
-    return _action(c, node.body) if getattr(node, "body", None) is not None else _nothing
+    declare(c, node)
+    return compile_stmt(c, node.body) if getattr(node, "body", None) is not None else _nothing
 
 
-def _declare_data(c: Compiler, node: Any) -> None:
+def declare(c: Compiler, node: Any) -> None:
+    """The declaration of a buffer, without its body."""
     # A barrier buffer is declared without storage up to 0.1.8: the declaration makes it.
     buffer = node.buffer
     if buffer.scope() == "shared.barrier":
@@ -173,18 +154,19 @@ def _declare_data(c: Compiler, node: Any) -> None:
 
 
 def _allocate(c: Compiler, node: Any) -> Action:
-    action = _allocation(c, node.buffer_var, node.dtype, node.extents, node)
-    return _then(action, _action(c, node.body))
+    action = allocation(c, node.buffer_var, node.dtype, node.extents, node)
+    return _then(action, compile_stmt(c, node.body))
 
 
 def _alloc_buffer(c: Compiler, node: Any) -> Action:
     b = node.buffer
-    action = _allocation(c, b.data, b.dtype, b.shape, node)
+    action = allocation(c, b.data, b.dtype, b.shape, node)
     body = getattr(node, "body", None)
-    return action if body is None else _then(action, _action(c, body))
+    return action if body is None else _then(action, compile_stmt(c, body))
 
 
-def _allocation(c: Compiler, var: Any, dtype: Any, extents: Any, node: Any) -> Action:
+def allocation(c: Compiler, var: Any, dtype: Any, extents: Any, node: Any) -> Action:
+    """An allocation, without its body."""
     element, scope = parse(str(dtype)), str(var.type_annotation.storage_scope)
     sizes = [c.expr(e) for e in extents]
     slot, name = c.slot_of(var, fresh=True), str(var.name)
@@ -241,16 +223,17 @@ def _uniform(value: Any) -> int:
 
 
 def _attr(c: Compiler, node: Any) -> Action:
-    action = _attr_action(c, node)
+    action = attribute(c, node)
     body = getattr(node, "body", None)
     if body is None:
         return action
     if str(node.attr_key) == "async_commit_queue_scope":
-        return _then(_action(c, body), commit)
-    return _then(action, _action(c, body))
+        return _then(compile_stmt(c, body), commit)
+    return _then(action, compile_stmt(c, body))
 
 
-def _attr_action(c: Compiler, node: Any) -> Action:
+def attribute(c: Compiler, node: Any) -> Action:
+    """An attribute, without its body."""
     key = str(node.attr_key)
     if key == "async_wait_queue_scope":
         behind = constant(node.body.value)
@@ -285,7 +268,7 @@ def _assert(c: Compiler, node: Any) -> Action:
         assertions.check(w, condition(w), message)
 
     body = getattr(node, "body", None)
-    return run if body is None else _then(run, _action(c, body))
+    return run if body is None else _then(run, compile_stmt(c, body))
 
 
 # -- straight control flow ----------------------------------------------------------------------
@@ -294,8 +277,8 @@ def _assert(c: Compiler, node: Any) -> Action:
 def _if(c: Compiler, node: Any) -> Action:
     sid = c.statement(lambda: f"if {node.condition}:")
     test = c.expr(node.condition)
-    then = _action(c, node.then_case)
-    other = _action(c, node.else_case) if node.else_case is not None else None
+    then = compile_stmt(c, node.then_case)
+    other = compile_stmt(c, node.else_case) if node.else_case is not None else None
 
     def run(w: Wave) -> None:
         w.sid = sid
@@ -319,8 +302,8 @@ def _for(c: Compiler, node: Any) -> Action:
     )
     low, extent = c.expr(node.min), c.expr(node.extent)
     slot = c.slot_of(node.loop_var, fresh=True)
-    step = _step(c, node)
-    body = _action(c, node.body)
+    step = loop_step(c, node)
+    body = compile_stmt(c, node.body)
 
     def run(w: Wave) -> None:
         w.sid = sid
@@ -346,7 +329,8 @@ def _ragged(w: Wave, first: Any, count: Any, step: int, slot: int, body: Action)
         body(inner)
 
 
-def _step(c: Compiler, node: Any) -> int:
+def loop_step(c: Compiler, node: Any) -> int:
+    """The step of a loop."""
     given = getattr(node, "step", None)
     if given is None:
         return 1
@@ -369,7 +353,7 @@ def loop_kind(node: Any) -> str:
 
 def _while(c: Compiler, node: Any) -> Action:
     sid = c.statement(lambda: f"while {node.condition}:")
-    test, body = c.expr(node.condition), _action(c, node.body)
+    test, body = c.expr(node.condition), compile_stmt(c, node.body)
 
     def run(w: Wave) -> None:
         while True:
@@ -389,7 +373,7 @@ _ACTIONS: dict[str, Callable[[Any, Any], Action]] = {
     "SeqStmt": _seq,
     "BufferStore": _store,
     "Evaluate": _evaluate,
-    "Bind": _bind,
+    "Bind": bind,
     "LetStmt": _let,
     "DeclBuffer": _declare,
     "Allocate": _allocate,
@@ -400,166 +384,3 @@ _ACTIONS: dict[str, Callable[[Any, Any], Action]] = {
     "For": _for,
     "While": _while,
 }
-
-
-# -- control flow that gates can interrupt --------------------------------------------------------
-
-
-class _Emitter:
-    """Appends instructions; jumps hold labels until `finish` turns them into places."""
-
-    def __init__(self, c: Compiler):
-        self.c = c
-        self.code: list[Instruction] = []
-        self._loops: list[tuple[list[Jump], list[Jump]]] = []
-        self._straight: dict[Any, bool] = {}
-
-    def finish(self) -> list[Instruction]:
-        """The instructions."""
-        return self.code
-
-    def emit(self, node: Any) -> None:
-        """Appends the instructions of a statement."""
-        if self._is_straight(node):
-            self.code.append(Execute(_action(self.c, node)))
-            return
-        getattr(self, f"_emit_{type(node).__name__.lower()}", self._emit_leaf)(node)
-
-    def _is_straight(self, node: Any) -> bool:
-        found = self._straight.get(node)
-        if found is None:
-            found = all(map(self._is_straight, children(node))) and not self._own(node)
-            self._straight[node] = found
-        return found
-
-    def _own(self, node: Any) -> bool:
-        exprs = [
-            e for e in (getattr(node, k, None) for k in ("value", "condition")) if e is not None
-        ]
-        if type(node).__name__ == "AttrStmt":
-            return False
-        if type(node).__name__ == "Evaluate" and self._jump_name(node) is not None:
-            return True
-        return bool(self.c.gates(*exprs))
-
-    def _jump_name(self, node: Any) -> str | None:
-        if type(node.value).__name__ != "Call":
-            return None
-        name = self.c.tir.op_name(node.value)
-        return name if name in (*_BREAKS, *_CONTINUES, "thread_return") else None
-
-    def _emit_seqstmt(self, node: Any) -> None:
-        for part in node.seq:
-            self.emit(part)
-
-    def _emit_leaf(self, node: Any) -> None:
-        name = type(node).__name__
-        if name == "Evaluate" and (jump := self._jump_name(node)) is not None:
-            return self._emit_jump(jump, node)
-        if name not in ("Evaluate", "BufferStore", "Bind", "LetStmt"):
-            if getattr(node, "body", None) is None:
-                raise UnsupportedError(f"a barrier inside {name}", first_line(node))
-            return self._emit_scope(node)
-        sid = self.c.statement(lambda: first_line(node))
-        for gate in self.c.gates(node.value):
-            self.code.append(Wait(sid, gate()))
-        if name == "LetStmt":
-            self.code.append(Execute(_bind(self.c, node)))
-            return self.emit(node.body)
-        return self.code.append(Execute(_action(self.c, node)))
-
-    def _emit_scope(self, node: Any) -> None:
-        heads = {"AttrStmt": _attr_action, "Allocate": _allocate_only, "AllocBuffer": _alloc_only}
-        head = heads.get(type(node).__name__)
-        if head is not None:
-            self.code.append(Execute(head(self.c, node)))
-        elif type(node).__name__ == "DeclBuffer":
-            _declare_data(self.c, node)
-        else:
-            raise UnsupportedError(f"a barrier inside {type(node).__name__}", first_line(node))
-        self.emit(node.body)
-        if str(getattr(node, "attr_key", "")) == "async_commit_queue_scope":
-            self.code.append(Execute(commit))
-
-    def _emit_jump(self, name: str, node: Any) -> None:
-        if name == "thread_return":
-            self.code.append(Return(early=True))
-            return
-        if not self._loops:
-            raise UnsupportedError(f"{name} outside a loop", first_line(node))
-        jump = Jump()
-        self._loops[-1][0 if name in _BREAKS else 1].append(jump)
-        self.code.append(jump)
-
-    def _emit_ifthenelse(self, node: Any) -> None:
-        sid = self.c.statement(lambda: f"if {node.condition}:")
-        for gate in self.c.gates(node.condition):
-            self.code.append(Wait(sid, gate()))
-        branch = Branch(sid, self.c.expr(node.condition))
-        self.code.append(branch)
-        self.emit(node.then_case)
-        if node.else_case is None:
-            branch.target = len(self.code)
-            return
-        end = Jump()
-        self.code.append(end)
-        branch.target = len(self.code)
-        self.emit(node.else_case)
-        end.target = len(self.code)
-
-    def _emit_for(self, node: Any) -> None:
-        loop_kind(node)
-        sid = self.c.statement(
-            lambda: f"for {node.loop_var} in range({node.min}, {node.min} + {node.extent}):"
-        )
-        low, extent = self.c.expr(node.min), self.c.expr(node.extent)
-        slot, end, step = (
-            self.c.slot_of(node.loop_var, fresh=True),
-            self.c.new_slot(),
-            _step(self.c, node),
-        )
-
-        def start(w: Wave) -> None:
-            w.sid = sid
-            first = low(w)
-            w.env[slot], w.env[end] = first, first + extent(w)
-
-        def advance(w: Wave) -> None:
-            w.env[slot] = w.env[slot] + w.env[slot].dtype.type(step)
-
-        self.code.append(Execute(start))
-        test = Branch(sid, lambda w: w.env[slot] < w.env[end])
-        self._loop(test, node.body, Execute(advance))
-
-    def _emit_while(self, node: Any) -> None:
-        sid = self.c.statement(lambda: f"while {node.condition}:")
-        if self.c.gates(node.condition):
-            raise UnsupportedError("a barrier in the condition of a while loop", first_line(node))
-        self._loop(
-            Branch(sid, self.c.expr(node.condition)), node.body, Execute(lambda w: w.m.spin(w))
-        )
-
-    def _loop(self, test: Branch, body: Any, advance: Execute) -> None:
-        top = len(self.code)
-        self.code.append(test)
-        self._loops.append(([], []))
-        self.emit(body)
-        breaks, continues = self._loops.pop()
-        for jump in continues:
-            jump.target = len(self.code)
-        self.code += [advance, Jump(top)]
-        test.target = len(self.code)
-        for jump in breaks:
-            jump.target = len(self.code)
-
-
-def _allocate_only(c: Compiler, node: Any) -> Action:
-    return _allocation(c, node.buffer_var, node.dtype, node.extents, node)
-
-
-def _alloc_only(c: Compiler, node: Any) -> Action:
-    b = node.buffer
-    return _allocation(c, b.data, b.dtype, b.shape, node)
-
-
-__all__ = ["compile_body", "first_line", "loop_kind", "split"]

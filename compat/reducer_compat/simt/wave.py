@@ -24,7 +24,7 @@ Env = list[Any]
 class Wave:
     """Lanes (ascending numbers), their environment and their place in the program.
 
-    `sid` is the statement being executed, for reports. `lane_mask` is a mask over vector
+    `sid` is the statement being executed, for reports. `elements` is a mask over vector
     elements, or None.
     """
 

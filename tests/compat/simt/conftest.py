@@ -18,10 +18,6 @@ def stock() -> Iterator[None]:
     """Takes the runtime out of TileLang, so that its own lowering is what runs."""
     import reducer_compat
 
-    uninstall = getattr(reducer_compat, "uninstall", None)
-    if uninstall is None:
-        yield
-        return
-    uninstall()
+    reducer_compat.uninstall()
     yield
-    reducer_compat.install()  # type: ignore[attr-defined]
+    reducer_compat.install()

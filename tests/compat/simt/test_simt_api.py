@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,20 @@ def test_arrays_that_are_not_contiguous() -> None:
     simt.run(k.in_place(), view, out_idx=None)
     np.testing.assert_array_equal(wide[::2], A + 1)
     np.testing.assert_array_equal(wide[1::2], A)
+
+
+def test_tensors_that_share_their_memory_with_numpy_change_in_place() -> None:
+    torch = pytest.importorskip("torch", reason="this test passes a torch tensor")
+    a = torch.arange(64, dtype=torch.float32)
+    simt.run(k.in_place(), a, out_idx=None)
+    assert a.tolist() == (A + 1).tolist()
+
+
+def test_without_tilelang_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = k.doubled(64)
+    monkeypatch.setitem(sys.modules, "tilelang", None)
+    with pytest.raises(simt.SimtError, match=r"needs tilelang \(pip install tilelang\)"):
+        simt.run(kernel, A)
 
 
 def test_a_lowered_kernel_runs_on_many_inputs() -> None:

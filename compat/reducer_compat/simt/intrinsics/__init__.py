@@ -3,15 +3,16 @@
 from . import (
     allreduce,
     assertions,
-    asynchronous,
     atomics,
     barriers,
+    cp_async,
     hints,
     math,
     mbarriers,
     memory_ops,
     scan,
     tensor,
+    tma,
     warp,
 )
 from .registry import find_call, find_gate
@@ -19,9 +20,9 @@ from .registry import find_call, find_gate
 __all__ = [
     "allreduce",
     "assertions",
-    "asynchronous",
     "atomics",
     "barriers",
+    "cp_async",
     "find_call",
     "find_gate",
     "hints",
@@ -30,5 +31,6 @@ __all__ = [
     "memory_ops",
     "scan",
     "tensor",
+    "tma",
     "warp",
 ]

@@ -60,12 +60,12 @@ class NamedBarrier:
         return bool(self.ready(wave).all())
 
     def ready(self, wave: Wave) -> Array:
-        number, want = self._args(wave)
+        number, want = self.arguments(wave)
         have = self._present(wave)[wave.block, number]
         return np.asarray(have >= want)
 
     def passed(self, wave: Wave) -> None:
-        number, want = self._args(wave)
+        number, want = self.arguments(wave)
         book, here = _arrivals(wave.m), _count(wave, number)
         waiting = self._present(wave) - here - book.count
         target = np.zeros_like(here)
@@ -78,18 +78,19 @@ class NamedBarrier:
         self._exchange(wave, number, book)
 
     def blame(self, wave: Wave, position: int) -> str:
-        number, want = self._args(wave)
+        number, want = self.arguments(wave)
         have = self._present(wave)[wave.block[position], number[position]]
         return f"{have} threads reach barrier {number[position]}, which waits for {want[position]}"
 
     def _exchange(self, wave: Wave, number: Array, book: _Arrivals) -> None:
         for other in self._others(wave):
-            book.hand_in(other, other.gate._args(other)[0])
+            book.hand_in(other, other.gate.arguments(other)[0])
         book.hand_in(wave, number)
         wave.m.clocks.learn(wave.block, wave.party.agent, book.known[wave.block, number])
         join_lanes(wave, wave.block * _NUMBERS + number)
 
-    def _args(self, wave: Wave) -> tuple[Array, Array]:
+    def arguments(self, wave: Wave) -> tuple[Array, Array]:
+        """The barrier's number and the count it waits for, in each lane."""
         number = np.broadcast_to(self.number(wave), (wave.n,)).astype(np.int64)
         if self.count is None:
             return number, wave.m.alive_in_block()[wave.block]
@@ -100,9 +101,9 @@ class NamedBarrier:
         return [w for w in sleepers if isinstance(w.gate, NamedBarrier) and w is not wave]
 
     def _present(self, wave: Wave) -> Array:
-        have = _arrivals(wave.m).count + _count(wave, self._args(wave)[0])
+        have = _arrivals(wave.m).count + _count(wave, self.arguments(wave)[0])
         for other in self._others(wave):
-            have += _count(other, other.gate._args(other)[0])
+            have += _count(other, other.gate.arguments(other)[0])
         return np.asarray(have)
 
 

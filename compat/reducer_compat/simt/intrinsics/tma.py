@@ -1,8 +1,7 @@
-"""Asynchronous copies: cp.async groups, and the tensor memory accelerator (TMA).
+"""The tensor memory accelerator: boxes of tensors and bulk copies, on sm_90.
 
-A cp.async copy reads at its issue and lands at the wait for its group: the latest moment that the
-program allows, so that a missing wait shows as stale or unwritten data. TMA copies run at their
-issue, by an agent of their own in the race check: only a wait for their mbarrier orders them.
+Copies run at their issue, by an agent of their own in the race check: only a wait for their
+mbarrier orders what follows them.
 """
 
 from __future__ import annotations
@@ -13,148 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import access
-from ..dtypes import Array, DType, parse
+from ..dtypes import Array, DType
 from ..expr import constant
 from ..memory import Access, Pointer, read, write
 from ..program import Value
 from ..race import Party
 from ..report import UnsupportedError
 from ..wave import Wave
+from .cp_async import WORD, words
 from .mbarriers import barrier_ref
 from .registry import op
 
 if TYPE_CHECKING:
     from ..compile import Compiler
-    from ..machine import Machine
-
-_WORD = np.dtype(np.uint32)
-"""Copies move words: the engines require at least that alignment."""
-
-
-# -- cp.async -----------------------------------------------------------------------------------
-
-
-@dataclass
-class _Copy:
-    """A copy in flight: lanes, their groups, where it lands (flat words) and the words."""
-
-    storage: Any
-    lanes: Array
-    group: Array
-    flat: Array
-    values: Array
-    sid: int
-
-
-def _flight(machine: Machine) -> tuple[list[_Copy], Array]:
-    if "cp.async" not in machine.state:
-        machine.state["cp.async"] = ([], np.zeros(machine.blocks * machine.threads, np.int64))
-    found: tuple[list[_Copy], Array] = machine.state["cp.async"]
-    return found
-
-
-def _issue(wave: Wave, target: Pointer, source: Pointer, nbytes: int, taken: Any) -> None:
-    """Starts a copy of `nbytes` a lane; lanes not `taken` copy zeros."""
-    index = _words(nbytes)
-    mask = np.broadcast_to(taken, (wave.n,))
-    values = np.zeros((wave.n, index.shape[1]), _WORD)
-    if mask.any():
-        some = wave if mask.all() else wave.sub(mask)
-        origin = source if mask.all() else source.take(mask)
-        values[mask] = access.load(some, origin, index, _WORD, None)
-    place = access.resolve(wave, target, index, _WORD, None)
-    flat = np.broadcast_to(place.flat, values.shape)
-    copies, commits = _flight(wave.m)
-    copies.append(_Copy(target.storage, wave.lanes, commits[wave.lanes], flat, values, wave.sid))
-
-
-def _words(nbytes: int) -> Array:
-    if nbytes % _WORD.itemsize:
-        raise UnsupportedError(f"an asynchronous copy of {nbytes} bytes")
-    return np.arange(nbytes // _WORD.itemsize)[None, :]
-
-
-def land(wave: Wave, behind: int) -> None:
-    """Lands the copies of all groups of these lanes but the last `behind`."""
-    copies, commits = _flight(wave.m)
-    kept: list[_Copy] = []
-    sid = wave.sid
-    for copy in copies:
-        at = np.searchsorted(wave.lanes, copy.lanes)
-        ours = wave.lanes[np.minimum(at, wave.n - 1)] == copy.lanes
-        ours &= copy.group < commits[copy.lanes] - behind
-        if ours.any():
-            some = wave.sub(at[ours])
-            some.sid = copy.sid
-            access.put(some, Access(copy.storage, _WORD, copy.flat[ours], None), copy.values[ours])
-        if not ours.all():
-            rest = ~ours
-            kept.append(
-                _Copy(
-                    copy.storage,
-                    copy.lanes[rest],
-                    copy.group[rest],
-                    copy.flat[rest],
-                    copy.values[rest],
-                    copy.sid,
-                )
-            )
-    copies[:] = kept
-    wave.sid = sid
-
-
-@op("ptx_cp_async")
-def _cp_async(c: Compiler, node: Any) -> Value:
-    args = [a for a in node.args if type(a).__name__ != "StringImm"]
-    if any(str(a.dtype) != "handle" for a in args[:2]):
-        raise UnsupportedError("the five-argument form of ptx_cp_async")
-    size = constant(args[2])
-    if size is None:
-        raise UnsupportedError("a cp.async of a computed size")
-    return _cp_async_bytes(c, args, size)
-
-
-@op("tl.ptx_cp_async")
-def _tile_cp_async(c: Compiler, node: Any) -> Value:
-    # This op counts elements of the address's type, not bytes.
-    elements = constant(node.args[2])
-    kind = node.args[0].args[0].dtype
-    if elements is None:
-        raise UnsupportedError("a cp.async of a computed size")
-    dtype = parse(str(kind))
-    return _cp_async_bytes(c, node.args, elements * dtype.itemsize * dtype.lanes)
-
-
-def _cp_async_bytes(c: Compiler, args: Any, nbytes: int) -> Value:
-    target, source = c.expr(args[0]), c.expr(args[1])
-    taken = c.expr(args[3]) if len(args) > 3 else (lambda w: np.bool_(True))
-    return lambda w: _issue(w, target(w), source(w), nbytes, np.asarray(taken(w)) != 0)
-
-
-def commit(wave: Wave) -> None:
-    """Closes the group of the copies that the lanes issued."""
-    _flight(wave.m)[1][wave.lanes] += 1
-
-
-@op("ptx_commit_group")
-def _commit(c: Compiler, node: Any) -> Value:
-    return commit
-
-
-@op("ptx_wait_group")
-def _wait_group(c: Compiler, node: Any) -> Value:
-    behind = constant(node.args[0])
-    if behind is None:
-        raise UnsupportedError("a wait for a computed number of copy groups")
-    return lambda w: land(w, behind)
-
-
-@op("ptx_cp_async_barrier", "tl.ptx_cp_async_barrier_noinc")
-def _async_barrier(c: Compiler, node: Any) -> Value:
-    raise UnsupportedError(f"the op {c.tir.op_name(node)}")
-
-
-# -- TMA ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -279,11 +149,11 @@ def _bulk_load(c: Compiler, node: Any) -> Value:
     size = constant(node.args[3])
     if size is None:
         raise UnsupportedError("a bulk copy of a computed size")
-    index = _words(size)
+    index = words(size)
 
     def run(w: Wave) -> None:
-        values = access.load(w, source(w), index, _WORD, None)
-        _write_shared(w, access.resolve(w, target(w), index, _WORD, None), values)
+        values = access.load(w, source(w), index, WORD, None)
+        _write_shared(w, access.resolve(w, target(w), index, WORD, None), values)
         _complete(w, ref, size)
 
     return run
@@ -310,11 +180,11 @@ def _bulk_store(c: Compiler, node: Any) -> Value:
     target, source, size = c.expr(node.args[0]), c.expr(node.args[1]), constant(node.args[2])
     if size is None:
         raise UnsupportedError("a bulk copy of a computed size")
-    index = _words(size)
+    index = words(size)
 
     def run(w: Wave) -> None:
-        values = _read_shared(w, access.resolve(w, source(w), index, _WORD, None))
-        access.store(w, target(w), index, _WORD, None, values)
+        values = _read_shared(w, access.resolve(w, source(w), index, WORD, None))
+        access.store(w, target(w), index, WORD, None, values)
 
     return run
 
