@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from reducer_migrate.diagnostic import Diagnostic, Edit, Group, Position, apply_edits
+from reducer_migrate.names import names_reducer as names_reducer
 from reducer_migrate.source import Source
 from reducer_rules import Finding, Fix, Severity, Target
 from reducer_rules.timeline import Dialect, Span
@@ -18,15 +18,8 @@ if TYPE_CHECKING:
     from reducer_migrate.frontend import Reducer, Unit
     from reducer_migrate.rewrite.actions import Plan
 
-#: A file without one of these names holds no reducer operation.
-_NAMES = re.compile(rb"alloc_reducer|finalize_reducer|reducer_init|reducer_update")
 #: The spellings of v2, converted into each other only where a dialect is asked for.
 _SPELLING = frozenset({"RM109", "RM110"})
-
-
-def names_reducer(raw: bytes) -> bool:
-    """Whether the bytes name a reducer operation: the only question asked of most files."""
-    return _NAMES.search(raw) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +97,7 @@ def analyse(source: Source, options: Options) -> Analysis:
     Raises:
         UnparsableError: the source does not parse.
     """
-    if _NAMES.search(source.text.encode(errors="replace")) is None:
+    if not names_reducer(source.text.encode(errors="replace")):
         return Analysis()
     from reducer_migrate.frontend import build
 

@@ -1,0 +1,121 @@
+"""What can be wrong with a file as such, rather than with a reducer in it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+
+from reducer_migrate.diagnostic import Diagnostic, Position
+from reducer_migrate.engine import UnparsableError
+from reducer_migrate.files.atomic import ChangedError, ReadOnlyError
+from reducer_migrate.source import Source, UndecodableError
+from reducer_rules import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A kind of failure: the file is skipped, the others are done, and the run ends with 2."""
+
+    code: str
+    name: str
+    help: str
+
+
+UNPARSABLE = Fault(
+    "RM001",
+    "unparsable",
+    "mend the syntax; the file names a reducer operation, so it cannot be passed over",
+)
+UNDECODABLE = Fault(
+    "RM002",
+    "undecodable",
+    "save the file as UTF-8, or name its encoding in the first line: `# -*- coding: latin-1 -*-`",
+)
+UNREADABLE = Fault("RM003", "unreadable", "check the path and its permissions, or `--exclude` it")
+UNWRITABLE = Fault(
+    "RM004", "unwritable", "make the file and its directory writable, or see the edit with `--diff`"
+)
+INTERNAL = Fault(
+    "RM007",
+    "internal-error",
+    "this is a bug in reducer-migrate: run with `--debug` and report the traceback",
+)
+
+#: Every fault by its code. RM005 and RM006 are the engine's: an older release, an edit given up.
+FAULTS = {
+    fault.code: fault for fault in (UNPARSABLE, UNDECODABLE, UNREADABLE, UNWRITABLE, INTERNAL)
+}
+
+
+def diagnose(
+    fault: Fault, path: str, message: str, *, help: str = "", line: int = 1, column: int = 1
+) -> Diagnostic:
+    """A diagnostic of a whole file, at its first character unless a place is given."""
+    place = Position(line, column)
+    return Diagnostic(
+        path, fault.code, fault.name, Severity.ERROR, message, help or fault.help, place, place
+    )
+
+
+def unparsable(path: str, raw: bytes, error: UnparsableError) -> Diagnostic:
+    """The place where parsing stopped, with its line."""
+    source = Source.read(path, raw)
+    line = min(max(error.line, 1), len(source.line_starts))
+    place = Position(line, max(error.column, 1))
+    return Diagnostic(
+        path,
+        UNPARSABLE.code,
+        UNPARSABLE.name,
+        Severity.ERROR,
+        f"the file does not parse: {error}",
+        UNPARSABLE.help,
+        place,
+        place,
+        source_line=source.line(line),
+    )
+
+
+def undecodable(path: str, error: UndecodableError) -> Diagnostic:
+    """The bytes are no text in the encoding they declare."""
+    return diagnose(UNDECODABLE, path, f"the file cannot be decoded: {error}")
+
+
+def unreadable(path: str, error: OSError) -> Diagnostic:
+    """The path leads to nothing that can be read."""
+    message, help = _READING.get(error.errno or 0, (f"{error.strerror or error}", ""))
+    return diagnose(UNREADABLE, path, f"the file cannot be read: {message}", help=help)
+
+
+_READING = {
+    errno.ENOENT: ("it does not exist", "check the spelling, or whether it was moved meanwhile"),
+    errno.ELOOP: ("it is a loop of symbolic links", "remove the link, or `--exclude` it"),
+    errno.EACCES: ("permission denied", ""),
+}
+
+
+def unwritable(path: str, error: OSError) -> Diagnostic:
+    """The edit is known and could not be stored; the file is as it was."""
+    help = ""
+    if isinstance(error, ReadOnlyError):
+        message = "it is read-only"
+    elif isinstance(error, ChangedError):
+        message, help = "it changed while it was being rewritten", "run the command again"
+    else:
+        message = error.strerror or str(error)
+    return diagnose(UNWRITABLE, path, f"the file cannot be written: {message}", help=help)
+
+
+def leftover(path: str, original: str) -> Diagnostic:
+    """A run was killed while it wrote a file in place."""
+    if os.path.exists(original):
+        help = f"compare the two; to go back: `cat '{path}' > '{original}'`, then delete the backup"
+    else:
+        help = "the file it belongs to is gone: rename the backup or delete it"
+    message = f"an interrupted run left this backup of {original}"
+    return diagnose(UNWRITABLE, path, message, help=help)
+
+
+def internal(path: str, error: Exception) -> Diagnostic:
+    """Something that no input should bring about."""
+    return diagnose(INTERNAL, path, f"internal error: {type(error).__name__}: {error}")

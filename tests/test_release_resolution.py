@@ -1,0 +1,187 @@
+"""Which TileLang release a project is judged against, and the place that says so."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+
+import pytest
+
+from reducer_migrate.release import Releases
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty repository as the current directory, with no TileLang installed."""
+    root = tmp_path / "project"
+    (root / ".git").mkdir(parents=True)
+    monkeypatch.chdir(root)
+    _install(monkeypatch, None)
+    return root
+
+
+def _install(monkeypatch: pytest.MonkeyPatch, installed: str | None) -> None:
+    def version(name: str) -> str:
+        assert name == "tilelang"
+        if installed is None:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return installed
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+
+
+def _resolve(explicit: str | None = None, path: str = "kernel.py") -> tuple[str | None, str]:
+    resolved = Releases(explicit).of(path)
+    return (str(resolved.release) if resolved.release else None, resolved.source)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "release", "line"),
+    [
+        ("requirements.txt", "torch\n# tilelang==0.1.8\ntilelang==0.1.13\n", "0.1.13", 3),
+        ("requirements.txt", "tilelang==0.1.13+cu128 --hash=sha256:00\n", "0.1.13+cu128", 1),
+        ("requirements.txt", "TileLang >=0.1.9,<0.1.12 # note\n", "0.1.9", 1),
+        ("requirements.txt", "tilelang~=0.1.10\n", "0.1.10", 1),
+        ("requirements.txt", "tilelang==0.1.*\n", "0.1.8", 1),
+        ("requirements.txt", "tilelang!=0.1.8\n", "0.1.9", 1),
+        ("requirements.txt", "tilelang>0.1.13\n", "0.1.14", 1),
+        ("requirements.txt", "tilelang<=0.1.10\n", "0.1.8", 1),
+        ("requirements.txt", "tilelang==0.1.7.post3\n", "0.1.7.post3", 1),
+        ("requirements.txt", "tilelang>=0.2\n", "0.2", 1),
+        ("requirements.txt", "torch\ntilelang==\\\n  0.1.11 ; python_version>'3'\n", "0.1.11", 2),
+        ("requirements.txt", "tilelang[extra]==0.1.12\r\n", "0.1.12", 1),
+        (
+            "requirements.txt",
+            "tilelang @ https://example.org/tilelang-0.1.13-cp38-abi3-linux_x86_64.whl\n",
+            "0.1.13",
+            1,
+        ),
+        ("requirements-cuda.txt", "tilelang==0.1.12\n", "0.1.12", 1),
+        ("requirements/base.txt", "\ntilelang==0.1.12\n", "0.1.12", 2),
+        ("constraints.txt", "tilelang==0.1.10\n", "0.1.10", 1),
+        (
+            "uv.lock",
+            'version = 1\n\n[[package]]\nname = "tilelang"\nversion = "0.1.13"\n',
+            "0.1.13",
+            5,
+        ),
+        ("poetry.lock", '[[package]]\nname = "tilelang"\nversion = "0.1.9"\n', "0.1.9", 3),
+        (
+            "pyproject.toml",
+            '[project]\nname = "k"\ndependencies = [\n  "torch",\n  "tilelang==0.1.13",\n]\n',
+            "0.1.13",
+            5,
+        ),
+        (
+            "pyproject.toml",
+            '[project.optional-dependencies]\ncuda = ["tilelang>=0.1.9"]\n',
+            "0.1.9",
+            2,
+        ),
+        ("pyproject.toml", '[dependency-groups]\ngpu = ["tilelang==0.1.11"]\n', "0.1.11", 2),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntilelang = "^0.1.10"\n', "0.1.10", 2),
+        (
+            "pyproject.toml",
+            '[tool.poetry.group.gpu.dependencies]\ntilelang = {version = "0.1.12"}\n',
+            "0.1.12",
+            2,
+        ),
+        ("pyproject.toml", '[tool.reducer-migrate]\ntilelang = "0.1.14"\n', "0.1.14", 2),
+        ("reducer-migrate.toml", '# ours\ntilelang = "0.1.13"\n', "0.1.13", 2),
+    ],
+)
+def test_a_pin_is_found_with_its_line(
+    project: Path, name: str, text: str, release: str, line: int
+) -> None:
+    (project / name).parent.mkdir(exist_ok=True)
+    (project / name).write_text(text, newline="")
+    assert _resolve() == (release, f"{name}:{line}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["tilelang\n", "tilelang-extras==0.1.1\n", "-e git+https://example.org/tilelang\n", "===\n"],
+)
+def test_what_pins_nothing_is_passed_over(project: Path, text: str) -> None:
+    (project / "requirements.txt").write_text(text)
+    assert _resolve() == (None, "none is pinned or installed")
+
+
+def test_the_order_of_sources(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each source is taken once those before it say nothing; added from the last to the first."""
+    _install(monkeypatch, "0.1.15+cu128")
+    assert _resolve() == ("0.1.15+cu128", "installed")
+    steps = [
+        ("poetry.lock", 'name = "tilelang"\nversion = "0.1.8"\n', "0.1.8", "poetry.lock:2"),
+        ("uv.lock", 'name = "tilelang"\nversion = "0.1.9"\n', "0.1.9", "uv.lock:2"),
+        ("constraints.txt", "tilelang==0.1.10\n", "0.1.10", "constraints.txt:1"),
+        ("requirements.txt", "tilelang==0.1.11\n", "0.1.11", "requirements.txt:1"),
+        (
+            "pyproject.toml",
+            '[project]\ndependencies = ["tilelang==0.1.12"]\n',
+            "0.1.12",
+            "pyproject.toml:2",
+        ),
+        (
+            "pyproject.toml",
+            '[project]\ndependencies = ["tilelang==0.1.12"]\n'
+            '[tool.reducer-migrate]\ntilelang = "0.1.13"\n',
+            "0.1.13",
+            "pyproject.toml:4",
+        ),
+    ]
+    for name, text, release, source in steps:
+        (project / name).write_text(text)
+        assert _resolve() == (release, source)
+    assert _resolve("0.1.14") == ("0.1.14", "--tilelang")
+
+
+def test_the_nearest_project_decides(project: Path) -> None:
+    (project / "requirements.txt").write_text("tilelang==0.1.13\n")
+    (project / "sub" / "pkg").mkdir(parents=True)
+    (project / "sub" / "pyproject.toml").write_text('[project]\ndependencies = ["torch"]\n')
+    assert _resolve(path="sub/pkg/k.py") == ("0.1.13", "requirements.txt:1")
+    (project / "sub" / "requirements.txt").write_text("tilelang==0.1.14\n")
+    assert _resolve(path="sub/pkg/k.py") == ("0.1.14", "sub/requirements.txt:1")
+
+
+def test_the_search_ends_at_the_repository(project: Path) -> None:
+    (project.parent / "requirements.txt").write_text("tilelang==0.1.8\n")
+    assert _resolve() == (None, "none is pinned or installed")
+
+
+def test_several_files_give_the_lowest(project: Path) -> None:
+    (project / "requirements-a.txt").write_text("tilelang==0.1.14\n")
+    (project / "requirements-b.txt").write_text("\ntilelang==0.1.12\n")
+    assert _resolve() == ("0.1.12", "requirements-b.txt:2")
+
+
+def test_any_is_a_release_one_can_ask_for(project: Path) -> None:
+    (project / "requirements.txt").write_text("tilelang==0.1.13\n")
+    assert _resolve("any") == (None, "--tilelang")
+
+
+@pytest.mark.parametrize("text", ["new", "0.1.x.y z", "", "0..1"])
+def test_what_is_no_release_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not a TileLang release"):
+        Releases(text)
+
+
+def test_broken_configuration_is_said_and_passed_over(project: Path) -> None:
+    (project / "pyproject.toml").write_text("[project\n")
+    (project / "reducer-migrate.toml").write_text('tilelang = "newest"\n')
+    (project / "requirements.txt").write_text("tilelang==0.1.13\n")
+    releases = Releases()
+    assert releases.of("kernel.py").source == "requirements.txt:1"
+    assert len(releases.problems) == 2
+    assert releases.problems[0].startswith("pyproject.toml: not valid TOML, ignored: ")
+    assert releases.problems[1] == (
+        "reducer-migrate.toml:1: not a TileLang release: 'newest' "
+        "(expected for example 0.1.13, or any); ignored"
+    )
+
+
+def test_how_a_release_is_said(project: Path) -> None:
+    (project / "requirements.txt").write_text("tilelang==0.1.13\n")
+    assert str(Releases().of("k.py")) == "TileLang 0.1.13 (requirements.txt:1)"
+    assert str(Releases("any").of("k.py")) == "any TileLang release (--tilelang)"
