@@ -41,7 +41,7 @@ class Baseline:
     counts: Counter[Key] = field(default_factory=Counter)
 
     @classmethod
-    def load(cls, path: Path) -> Baseline:
+    def load(cls, path: str | Path) -> Baseline:
         """Read a baseline.
 
         Raises:
@@ -49,7 +49,7 @@ class Baseline:
         """
         base = Path(os.path.abspath(path)).parent
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise BrokenBaselineError(f"cannot read the baseline: {error.strerror}") from error
         except json.JSONDecodeError as error:
@@ -91,7 +91,7 @@ class Baseline:
         return Path(os.path.relpath(os.path.abspath(path), self.base)).as_posix()
 
 
-def dump(path: Path, diagnostics: Iterable[Diagnostic]) -> str:
+def dump(path: str | Path, diagnostics: Iterable[Diagnostic]) -> str:
     """The text of a baseline, to be written to `path`, that adopts `diagnostics`."""
     empty = Baseline(Path(os.path.abspath(path)).parent)
     counts = Counter(empty.key(d) for d in diagnostics if d.code not in FILE_ERRORS)
@@ -103,6 +103,17 @@ def dump(path: Path, diagnostics: Iterable[Diagnostic]) -> str:
     text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     # Lines stay readable; a file name that is no UTF-8 has surrogates, escaped as JSON does.
     return text.encode(errors="backslashreplace").decode()
+
+
+def write(path: str | Path, diagnostics: Iterable[Diagnostic]) -> None:
+    """Write a baseline that adopts `diagnostics`; an old one is replaced as a whole.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    fresh = Path(f"{path}.new")
+    fresh.write_text(dump(path, diagnostics), encoding="utf-8", newline="\n")
+    os.replace(fresh, path)
 
 
 def _counts(document: object) -> Counter[Key]:

@@ -212,11 +212,11 @@ class _Reader(NamedTuple):
         return tuple(value)
 
     def release(self, key: str, value: object) -> str:
-        from reducer_migrate.release import Releases
+        from reducer_migrate.release import resolve
 
         text = self.string(key, value)
         try:
-            Releases(text)
+            resolve(text)
         except ValueError as error:
             raise self.error(key, f"is {error}") from error
         return text

@@ -353,7 +353,7 @@ def _attempt(
     from reducer_migrate.rewrite.transform import CannotEditError
 
     try:
-        edits = analysis.edits(source, idents, add_import=_adds_import(analysis, options))
+        edits = analysis.edits(source, idents, add_import=adds_import(analysis, options))
         text = apply_edits(source.text, edits)
         changed = Source.read(source.path, source.encode(text))
         again = analyse(changed, options)
@@ -370,7 +370,8 @@ def _attempt(
     return text, None
 
 
-def _adds_import(analysis: Analysis, options: Options) -> bool:
+def adds_import(analysis: Analysis, options: Options) -> bool:
+    """Whether a rewrite also writes `import reducer_compat`."""
     from reducer_migrate.frontend import imports_compat
 
     return options.add_import and not imports_compat(analysis.tree)

@@ -48,7 +48,10 @@ def triage(
     new, baselined = (selected, ()) if baseline is None else baseline.split(selected)
     silent = (*commented.suppressed, *ignored, *baselined)
     return Triage(
-        withhold(Analysis(new, analysis.groups), silent), commented.suppressed, ignored, baselined
+        withhold(replace(analysis, diagnostics=new), silent),
+        commented.suppressed,
+        ignored,
+        baselined,
     )
 
 
@@ -60,11 +63,13 @@ def withhold(analysis: Analysis, silent: Iterable[Diagnostic]) -> Analysis:
     withheld = {diagnostic.group for diagnostic in silent} - {None}
     if not withheld:
         return analysis
-    return Analysis(
-        tuple(_unfixable(d) if d.group in withheld else d for d in analysis.diagnostics),
-        tuple(group for group in analysis.groups if group.ident not in withheld),
+    return replace(
+        analysis,
+        diagnostics=tuple(unfixable(d) if d.group in withheld else d for d in analysis.diagnostics),
+        groups=tuple(group for group in analysis.groups if group.ident not in withheld),
     )
 
 
-def _unfixable(diagnostic: Diagnostic) -> Diagnostic:
+def unfixable(diagnostic: Diagnostic) -> Diagnostic:
+    """The same finding, without the rewrite that would resolve it."""
     return replace(diagnostic, fix=Fix.NONE, group=None)

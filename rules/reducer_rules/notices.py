@@ -35,7 +35,7 @@ UNPARSABLE = Notice(
         "Epochs are read from the syntax tree. A file without one is skipped, never guessed at; "
         "the other files of the run are still handled and the exit code is 2."
     ),
-    help="fix the syntax error, or leave the file out with `--exclude`",
+    help="mend the syntax; the file names a reducer operation, so it cannot be passed over",
     valid=('"""T.alloc_reducer is named and the file parses."""',),
     invalid=("acc = T.alloc_reducer((1,), 'float32'",),
 )
@@ -50,7 +50,10 @@ UNDECODABLE = Notice(
         "that would not encode back to the same bytes is refused too, because a rewrite "
         "would then change bytes outside its statements. The exit code is 2."
     ),
-    help="correct the `# -*- coding: ... -*-` line, or save the file as UTF-8",
+    help=(
+        "save the file as UTF-8, or name its encoding in the first line: "
+        "`# -*- coding: latin-1 -*-`"
+    ),
 )
 
 UNREADABLE = Notice(
@@ -62,7 +65,7 @@ UNREADABLE = Notice(
         "It is missing, has vanished since it was listed, is a loop of links, or its permissions "
         "forbid reading. The rest of the run goes on and the exit code is 2."
     ),
-    help="check the path and its permissions",
+    help="check the path and its permissions, or `--exclude` it",
 )
 
 UNWRITABLE = Notice(
@@ -74,23 +77,23 @@ UNWRITABLE = Notice(
         "The new text is written beside the file and moved over it, so the file keeps its old "
         "content whole when the disk, the directory or the permissions refuse. The exit code is 2."
     ),
-    help="make the file and its directory writable, or use `--diff` to get the change as a patch",
+    help="make the file and its directory writable, or see the edit with `--diff`",
 )
 
 OLDER_RELEASE = Notice(
     code="RM005",
     name="older-release",
-    severity=Severity.WARNING,
+    severity=Severity.ERROR,
     summary="rewriting is refused because the TileLang in use has no v2 reducers",
     explanation=(
         "v2 reducers exist from TileLang 0.1.14 on. The release comes from `--tilelang`, else the "
         "configuration, else the project's pin, else the installed package. On an older one "
         "the rewritten kernel would not compile, unless the file imports reducer_compat, which "
-        "provides v2 there."
+        "provides v2 there. Under `--check` nothing was to be rewritten and this is a note."
     ),
     help=(
-        "rewrite with `--with-compat`, which adds `import reducer_compat`, or pass "
-        "`--tilelang 0.1.14` where the upgrade is part of the change"
+        "use `--with-compat` to rewrite and add the import, or move to TileLang 0.1.14 or newer "
+        "and pass `--tilelang 0.1.14`"
     ),
 )
 
@@ -117,6 +120,18 @@ BROKEN_BASELINE = Notice(
         "finding is reported, and the exit code is 2."
     ),
     help="write it again with `--baseline FILE --write-baseline`",
+)
+
+INTERNAL_ERROR = Notice(
+    code="RM008",
+    name="internal-error",
+    severity=Severity.ERROR,
+    summary="the program failed on a file",
+    explanation=(
+        "No input should bring this about. The file is left as it was, the others of the run are "
+        "still handled, and the exit code is 2."
+    ),
+    help="this is a bug in reducer-migrate: run with `--debug` and report the traceback",
 )
 
 UNUSED_SUPPRESSION = Notice(
@@ -153,8 +168,9 @@ NOTICES = (
     OLDER_RELEASE,
     REWRITE_ABANDONED,
     BROKEN_BASELINE,
+    INTERNAL_ERROR,
     UNUSED_SUPPRESSION,
     UNKNOWN_SUPPRESSION,
 )
 #: Codes of trouble with a file: reported whatever is selected, never suppressed or baselined.
-FILE_ERRORS = frozenset({"RM001", "RM002", "RM003", "RM004", "RM007"})
+FILE_ERRORS = frozenset({"RM001", "RM002", "RM003", "RM004", "RM007", "RM008"})

@@ -79,8 +79,10 @@ T.copy(result, B)
 def _describe(event: Event) -> str:
     if isinstance(event, Alloc):
         return "`replication=`"
-    if isinstance(event, Init | Update):
-        return str(event.form.value)
+    if isinstance(event, Init):
+        return event.form.value
+    if isinstance(event, Update):
+        return event.form.value
     if isinstance(event, Finalize) and event.destination is not None:
         return "a finalize with a destination"
     return "an in-place finalize"
