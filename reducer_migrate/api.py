@@ -5,24 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from reducer_migrate import fault
 from reducer_migrate.config import DIALECTS
-from reducer_migrate.diagnostic import Diagnostic, Position
-from reducer_migrate.engine import (
-    Analysis,
-    Options,
-    UnparsableError,
-    analyse,
-    names_reducer,
-    rewrite,
-)
+from reducer_migrate.diagnostic import Diagnostic
+from reducer_migrate.engine import Options, UnparsableError
+from reducer_migrate.judge import Policy, carry_out, judge
 from reducer_migrate.selection import Selection
 from reducer_migrate.source import Source, UndecodableError
-from reducer_migrate.triage import triage
 from reducer_rules import Release, Target
-from reducer_rules.notices import UNDECODABLE, UNPARSABLE, Notice
 from reducer_rules.timeline import Dialect
-
-_START = Position(1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +57,14 @@ def lint(
     Raises:
         ValueError: `tilelang`, `dialect`, `select` or `ignore` names something unknown.
     """
-    options = _options(tilelang, dialect, compat)
-    checked = _check(source, path, options, Selection.of(select, ignore))
-    return list(checked.analysis.diagnostics)
+    policy = Policy(_options(tilelang, dialect, compat, lint=True), Selection.of(select, ignore))
+    read = _read(source, path)
+    if isinstance(read, Diagnostic):
+        return [read]
+    try:
+        return list(judge(read, policy).reported)
+    except UnparsableError as error:
+        return [fault.unparsable(read, error)]
 
 
 def migrate(
@@ -89,44 +85,31 @@ def migrate(
         unsafe_fixes: also apply rewrites that may change results.
         add_import: add `import reducer_compat` where something is rewritten.
 
-    Every reducer is rewritten whole or left alone. Nothing is written to disk. The release does
-    not hold a rewrite back: v2 needs TileLang 0.1.14, or `reducer_compat`.
+    Every reducer is rewritten whole or left alone. Nothing is written to disk. Against a release
+    older than 0.1.14 nothing is rewritten (RM005) unless `compat` or `add_import` is set, or the
+    source imports `reducer_compat`.
 
     Raises:
         ValueError: `tilelang`, `dialect`, `select` or `ignore` names something unknown.
     """
     options = _options(tilelang, dialect, compat, unsafe=unsafe_fixes, add_import=add_import)
-    checked = _check(source, path, options, Selection.of(select, ignore))
-    if checked.source is None:
-        text = source if isinstance(source, str) else source.decode("latin-1")
-        return Result(text, False, (), checked.analysis.diagnostics)
-    done = rewrite(checked.source, checked.analysis, options)
-    return Result(done.text, done.text != checked.source.text, done.fixed, done.remaining)
-
-
-@dataclass(frozen=True, slots=True)
-class _Checked:
-    """A source that could be analysed, or None and the one finding that says why not."""
-
-    source: Source | None
-    analysis: Analysis
-
-
-def _check(raw: str | bytes, path: str, options: Options, selection: Selection) -> _Checked:
+    policy = Policy(options, Selection.of(select, ignore))
+    read = _read(source, path)
+    if isinstance(read, Diagnostic):
+        return Result(_text(source), False, (), (read,))
     try:
-        source = Source.of(raw, path) if isinstance(raw, str) else Source.read(path, raw)
-    except UndecodableError as error:
-        return _Checked(None, Analysis((_trouble(path, UNDECODABLE, str(error)),)))
-    if not names_reducer(source.text.encode()):
-        return _Checked(source, Analysis())
-    try:
-        analysis = analyse(source, options)
+        done = carry_out(judge(read, policy), policy)
     except UnparsableError as error:
-        start = Position(error.line, error.column)
-        line = source.line(error.line) if error.line <= len(source.line_starts) else ""
-        return _Checked(source, Analysis((_trouble(path, UNPARSABLE, str(error), start, line),)))
-    any_release = options.target.release is None
-    return _Checked(source, triage(source, analysis, selection, any_release=any_release).analysis)
+        return Result(read.text, False, (), (fault.unparsable(read, error),))
+    return Result(done.text, done.text != read.text, done.fixed, done.after.reported)
+
+
+def _read(source: str | bytes, path: str) -> Source | Diagnostic:
+    """The source, or the finding that says why it is none."""
+    try:
+        return Source.of(source, path) if isinstance(source, str) else Source.read(path, source)
+    except (UndecodableError, UnicodeEncodeError) as error:
+        return fault.undecodable(path, error)
 
 
 def _options(
@@ -134,6 +117,7 @@ def _options(
     dialect: str | None,
     compat: bool,
     *,
+    lint: bool = False,
     unsafe: bool = False,
     add_import: bool = False,
 ) -> Options:
@@ -141,20 +125,9 @@ def _options(
         raise ValueError(f"unknown dialect {dialect!r}, expected one of {', '.join(DIALECTS)}")
     release = None if tilelang in (None, "any") else Release.parse(str(tilelang))
     target = Target(release, compat or add_import, None if dialect is None else Dialect(dialect))
-    return Options(target=target, add_import=add_import, unsafe=unsafe)
+    return Options(target, add_import=add_import, unsafe=unsafe, lint=lint)
 
 
-def _trouble(
-    path: str, notice: Notice, message: str, start: Position = _START, line: str = ""
-) -> Diagnostic:
-    return Diagnostic(
-        path=path,
-        code=notice.code,
-        name=notice.name,
-        severity=notice.severity,
-        message=message,
-        help=notice.help,
-        start=start,
-        end=start,
-        source_line=line,
-    )
+def _text(source: str | bytes) -> str:
+    """The text of a source that may not decode: byte for byte, then."""
+    return source if isinstance(source, str) else source.decode(errors="surrogateescape")

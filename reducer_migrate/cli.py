@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from reducer_migrate import __version__
 from reducer_migrate.config import DIALECTS, OUTPUT_FORMATS, Config, ConfigError
@@ -17,6 +16,8 @@ from reducer_migrate.settings import Mode, Settings
 from reducer_migrate.subcommands import SUBCOMMANDS
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from reducer_migrate.files.ignore import Patterns
     from reducer_migrate.run import Run
 
@@ -54,6 +55,8 @@ def _complete_paths(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Files, and where nothing was given yet the commands; after a command its arguments."""
+    from click.shell_completion import CompletionItem
+
     given = context.params.get("paths") or ()
     if given:
         from reducer_migrate.subcommands import choices
@@ -192,6 +195,12 @@ def _release(context: click.Context, parameter: click.Parameter, value: str | No
 @click.option(
     "--output-file", type=click.Path(dir_okay=False), help="Write findings here, not to stdout."
 )
+@click.option(
+    "--include-docs/--no-include-docs",
+    default=None,
+    help="Also look into the notebooks (.ipynb) and Markdown (.md) found in directories. "
+    "Those that are named are always looked into.",
+)
 @click.option("--statistics", is_flag=True, help="Count findings by code instead of listing them.")
 @click.option(
     "--jobs",
@@ -236,8 +245,8 @@ def command(
 ) -> int:
     """Rewrite TileLang v1 reducers to v2, in place, and say what cannot be rewritten and why.
 
-    PATHS are files, directories (searched for .py files, respecting .gitignore), or `-` to
-    read stdin and write stdout.
+    PATHS are files (Python, notebooks, Markdown), directories (searched for .py files,
+    respecting .gitignore), or `-` to read stdin and write stdout.
     """
     settings = Settings(
         mode=Mode.CHECK if check or write_baseline else Mode.DIFF if diff else Mode.WRITE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from functools import cache
 from itertools import takewhile
 
@@ -73,6 +72,8 @@ def suggestion(text: str) -> str:
 
 def _likeness(text: str, name: str) -> tuple[float, int]:
     """How alike two names are; among equals the one that starts alike."""
+    import difflib
+
     wanted, known = text.strip().lower(), name.lower()
     ratio = difflib.SequenceMatcher(None, wanted, known).ratio()
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(wanted, known, strict=False))

@@ -353,7 +353,7 @@ def _attempt(
     from reducer_migrate.rewrite.transform import CannotEditError
 
     try:
-        edits = analysis.edits(source, idents, add_import=adds_import(analysis, options))
+        edits = analysis.edits(source, idents, add_import=adds_import(source, analysis, options))
         text = apply_edits(source.text, edits)
         changed = Source.read(source.path, source.encode(text))
         again = analyse(changed, options)
@@ -370,11 +370,11 @@ def _attempt(
     return text, None
 
 
-def adds_import(analysis: Analysis, options: Options) -> bool:
+def adds_import(source: Source, analysis: Analysis, options: Options) -> bool:
     """Whether a rewrite also writes `import reducer_compat`."""
     from reducer_migrate.frontend import imports_compat
 
-    return options.add_import and not imports_compat(analysis.tree)
+    return options.add_import and not imports_compat(source, analysis.tree)
 
 
 def _errors(analysis: Analysis) -> Counter[tuple[str, str]]:
@@ -392,7 +392,7 @@ def _comments(text: str) -> Counter[str]:
 
     comments: Counter[str] = Counter()
     try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        for token in tokenize.generate_tokens(io.StringIO(text, newline=None).readline):
             if token.type == tokenize.COMMENT:
                 comments[token.string.strip()] += 1
     except (tokenize.TokenError, SyntaxError):

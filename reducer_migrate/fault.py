@@ -8,7 +8,7 @@ import os
 from reducer_migrate.diagnostic import Diagnostic, Position
 from reducer_migrate.engine import UnparsableError
 from reducer_migrate.files.atomic import ChangedError, ReadOnlyError
-from reducer_migrate.source import Source, UndecodableError
+from reducer_migrate.source import Source
 from reducer_rules.notices import (
     BROKEN_BASELINE,
     INTERNAL_ERROR,
@@ -30,13 +30,12 @@ def diagnose(
     )
 
 
-def unparsable(path: str, raw: bytes, error: UnparsableError) -> Diagnostic:
+def unparsable(source: Source, error: UnparsableError) -> Diagnostic:
     """The place where parsing stopped, with its line."""
-    source = Source.read(path, raw)
     line = min(max(error.line, 1), len(source.line_starts))
     place = Position(line, max(error.column, 1))
     return Diagnostic(
-        path,
+        source.path,
         UNPARSABLE.code,
         UNPARSABLE.name,
         UNPARSABLE.severity,
@@ -48,7 +47,7 @@ def unparsable(path: str, raw: bytes, error: UnparsableError) -> Diagnostic:
     )
 
 
-def undecodable(path: str, error: UndecodableError) -> Diagnostic:
+def undecodable(path: str, error: ValueError) -> Diagnostic:
     """The bytes are no text in the encoding they declare."""
     return diagnose(UNDECODABLE, path, f"the file cannot be decoded: {error}")
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from reducer_migrate.baseline import Baseline
 from reducer_migrate.diagnostic import Diagnostic, Group
 from reducer_migrate.engine import Analysis, Options, adds_import, analyse, rewrite
 from reducer_migrate.report.model import Offer, offer
 from reducer_migrate.selection import Selection
 from reducer_migrate.source import Source
 from reducer_migrate.triage import Triage, triage, unfixable
+
+if TYPE_CHECKING:
+    from reducer_migrate.baseline import Baseline
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ def offers(judgement: Judgement, policy: Policy) -> dict[int, Offer]:
             edits = judgement.found.edits(
                 judgement.source,
                 {group.ident},
-                add_import=adds_import(judgement.found, policy.options),
+                add_import=adds_import(judgement.source, judgement.found, policy.options),
             )
             made[group.ident] = offer(judgement.source, group, edits)
     return made

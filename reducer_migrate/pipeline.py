@@ -8,13 +8,14 @@ from __future__ import annotations
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from reducer_migrate import engine, fault
-from reducer_migrate.baseline import Baseline
 from reducer_migrate.config import Config, ConfigError
 from reducer_migrate.diagnostic import Diagnostic
+from reducer_migrate.documents.judge import DocumentJudgement, carry_out, judge, offers
 from reducer_migrate.files.atomic import replace_content
-from reducer_migrate.judge import Judgement, Policy, carry_out, judge, offers
+from reducer_migrate.judge import Judgement, Policy
 from reducer_migrate.release import Releases, Resolved, resolve
 from reducer_migrate.report.model import Offer
 from reducer_migrate.selection import Selection
@@ -22,6 +23,9 @@ from reducer_migrate.settings import Mode, Settings
 from reducer_migrate.source import Source, UndecodableError
 from reducer_rules import Target
 from reducer_rules.timeline import Dialect
+
+if TYPE_CHECKING:
+    from reducer_migrate.baseline import Baseline
 
 #: The formats that carry rewrites, which costs making them.
 _WITH_FIXES = frozenset({"json", "sarif"})
@@ -89,7 +93,7 @@ class Pipeline:
         except ConfigError:
             raise
         except engine.UnparsableError as error:
-            return _failed(name, raw, fault.unparsable(name, raw, error))
+            return _failed(name, raw, fault.unparsable(Source.read(name, raw), error))
         except UndecodableError as error:
             return _failed(name, raw, fault.undecodable(name, error))
         except Exception as error:
@@ -102,7 +106,7 @@ class Pipeline:
     ) -> Outcome:
         mode = self._settings.mode
         policy = self._policy(config, resolved)
-        judgement = judge(Source.read(path, raw), policy)
+        judgement = judge(path, raw, policy)
         if mode is Mode.CHECK or not judgement.pending:
             wanted = self._settings.options.output_format in _WITH_FIXES
             offered = offers(judgement, policy) if wanted else {}
@@ -114,7 +118,7 @@ class Pipeline:
             try:
                 replace_content(path, raw, new)
             except OSError as error:
-                return _unwritable(_outcome(judgement, raw, raw), error)
+                return _unwritable(_outcome(done.before, raw, raw), error)
         final = done.before if mode is Mode.DIFF else done.after
         return replace(_outcome(final, raw, new), notes=done.notes, rewritten=done.reducers)
 
@@ -151,6 +155,7 @@ def _outcome(judgement: Judgement, old: bytes, new: bytes) -> Outcome:
         new=new,
         suppressed=len(triage.suppressed),
         adopted=triage.baselined,
+        failed=isinstance(judgement, DocumentJudgement) and judgement.failed,
     )
 
 

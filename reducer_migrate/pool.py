@@ -64,9 +64,7 @@ class Pool:
     def _parallel(self, items: Iterable[Candidate | Outcome]) -> Iterator[Outcome]:
         waiting: deque[Callable[[], Outcome | None]] = deque()
         for item in items:
-            waiting.append(
-                self._submit(item).result if isinstance(item, Candidate) else _ready(item)
-            )
+            waiting.append(self._result(item))
             if len(waiting) > _AHEAD * self._settings.jobs:
                 yield from _present(waiting.popleft()())
         while waiting:

@@ -1,9 +1,4 @@
-"""The runtime that gives v2 reducers to every TileLang release. Not built yet.
+"""v2 reducers for every TileLang release, and the interpreter that checks them.
 
-Importing it raises at once: a runtime that silently did nothing would leave kernels wrong.
+Nothing heavy is imported here: `reducer_compat.simt` stands alone.
 """
-
-raise ImportError(
-    "reducer_compat is not built yet: this release of reducer-migrate holds the codemod only. "
-    "Migrate with `reducer-migrate` and run the result on TileLang 0.1.14 or newer."
-)

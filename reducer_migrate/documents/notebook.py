@@ -66,7 +66,7 @@ class CodeCell(Region):
 
     def unparsable(self, error: UnparsableError) -> Diagnostic:
         said = f"the cell does not parse: {error}"
-        found = fault.unparsable(self.source.path, self.source.raw, error)
+        found = fault.unparsable(self.source, error)
         return self.locate(replace(found, message=said))
 
     def _encode(self, text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from reducer_migrate.frontend.scopes import Scope, body_nodes, parameters
+from reducer_migrate.frontend.scopes import Scope, parameters
 from reducer_migrate.frontend.syntax import argument, called
 from reducer_migrate.frontend.values import cast_of, dtype_key, promote, static_int
 
@@ -43,7 +43,7 @@ def declared_buffers(scope: Scope) -> dict[str, Buffer]:
         return found
     for parameter in parameters(scope.node):
         _declare(found, parameter.arg, parameter.annotation, scope)
-    for node in body_nodes(scope.node):
+    for node in scope.nodes:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             _declare(found, node.target.id, node.annotation, scope)
             _declare(found, node.target.id, node.value, scope)

@@ -454,11 +454,12 @@ class _Walker:
             destination_dtype=None if buffer is None else _resolved(buffer.dtype),
             destination_shape=None if buffer is None else buffer.shape,
             batch=batch,
+            destination_is_reducer=self._tracked(second) is not None,
         )
         self._add(tracker, event, Site(node, call))
         tracker.closed = True
         for part in (second, batch_node):
-            if part is not None:
+            if part is not None and self._tracked(part) is not tracker:
                 self._scan(part, node, context, holder=event.ident, bare=EscapeKind.OPERAND)
         return True
 
@@ -692,12 +693,13 @@ class _Walker:
         leaf: updates.Leaf | None = None,
     ) -> int:
         typed = value if leaf is None else _without_leaf(value, leaf)
+        alone = leaf is None or len(leaf.path) == 1
         event = Update(
             **self._at(node, context),
             form=form,
             combine=combine,
             indices=self._indices(index_parts(target)),
-            contribution=self._text(value),
+            contribution=self._text(typed) if alone else "",
             contribution_dtype=expression_dtype(typed, self._scope, self._buffers),
             value_span=span_of(value),
         )

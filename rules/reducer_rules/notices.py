@@ -110,20 +110,8 @@ REWRITE_ABANDONED = Notice(
     help="rewrite the reducer that is named by hand, and report the file as a bug",
 )
 
-BROKEN_BASELINE = Notice(
-    code="RM007",
-    name="broken-baseline",
-    severity=Severity.ERROR,
-    summary="the baseline cannot be read or is not one",
-    explanation=(
-        "A baseline that cannot be understood hides nothing: the run goes on without it, every "
-        "finding is reported, and the exit code is 2."
-    ),
-    help="write it again with `--baseline FILE --write-baseline`",
-)
-
 INTERNAL_ERROR = Notice(
-    code="RM008",
+    code="RM007",
     name="internal-error",
     severity=Severity.ERROR,
     summary="the program failed on a file",
@@ -132,6 +120,18 @@ INTERNAL_ERROR = Notice(
         "still handled, and the exit code is 2."
     ),
     help="this is a bug in reducer-migrate: run with `--debug` and report the traceback",
+)
+
+BROKEN_BASELINE = Notice(
+    code="RM008",
+    name="broken-baseline",
+    severity=Severity.ERROR,
+    summary="the baseline cannot be read or is not one",
+    explanation=(
+        "A baseline that cannot be understood hides nothing: the run goes on without it, every "
+        "finding is reported, and the exit code is 2."
+    ),
+    help="write it again with `--baseline FILE --write-baseline`",
 )
 
 UNREAD_FRAGMENT = Notice(
@@ -181,8 +181,8 @@ NOTICES = (
     UNWRITABLE,
     OLDER_RELEASE,
     REWRITE_ABANDONED,
-    BROKEN_BASELINE,
     INTERNAL_ERROR,
+    BROKEN_BASELINE,
     UNREAD_FRAGMENT,
     UNUSED_SUPPRESSION,
     UNKNOWN_SUPPRESSION,

@@ -34,8 +34,8 @@ def test_the_most_specific_selector_decides_and_ignore_wins_a_tie(options, selec
 
 def test_trouble_with_a_file_is_always_reported():
     selection = Selection.of(select=["RM104"], ignore=["ALL"])
-    codes = ["RM001", "RM002", "RM003", "RM004", "RM005", "RM006", "RM007"]
-    always = ["RM001", "RM002", "RM003", "RM004", "RM007"]
+    codes = ["RM001", "RM002", "RM003", "RM004", "RM005", "RM006", "RM007", "RM008"]
+    always = ["RM001", "RM002", "RM003", "RM004", "RM007", "RM008"]
     assert [code for code in codes if selection.selects(code, KERNEL)] == always
 
 

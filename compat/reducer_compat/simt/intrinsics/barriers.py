@@ -1,0 +1,361 @@
+"""Barriers of a block or a part of it, the grid barrier, and mbarriers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..dtypes import Array
+from ..expr import constant, literal
+from ..program import Value
+from ..report import UnsupportedError
+from ..wave import Wave
+from .registry import GateMaker, op, op_gate
+
+if TYPE_CHECKING:
+    from ..compile import Compiler
+    from ..machine import Machine
+
+_SHARED = ("shared", "shared.dyn")
+
+
+@dataclass
+class BlockBarrier:
+    """`__syncthreads`: every thread of the block that has not returned, at this very statement."""
+
+    kind: str = "divergent-barrier"
+
+    def arrive(self, wave: Wave) -> bool:
+        return wave.full
+
+    def ready(self, wave: Wave) -> Array:
+        here = np.bincount(wave.block, minlength=wave.m.blocks)
+        complete: Array = here == wave.m.alive_in_block()
+        return np.asarray(complete[wave.block])
+
+    def passed(self, wave: Wave) -> None:
+        wave.m.clocks.join_blocks(np.unique(wave.block))
+
+    def blame(self, wave: Wave, position: int) -> str:
+        block = int(wave.block[position])
+        here = int(np.count_nonzero(wave.block == block))
+        alive = int(wave.m.alive_in_block()[block])
+        return f"{here} of the block's {alive} threads reach this barrier, and the others never do"
+
+
+@dataclass
+class NamedBarrier:
+    """`bar.sync id, count`: any `count` threads of the block, wherever they meet it."""
+
+    number: Value
+    count: Value | None
+    kind: str = "divergent-barrier"
+
+    def arrive(self, wave: Wave) -> bool:
+        return bool(self.ready(wave).all())
+
+    def ready(self, wave: Wave) -> Array:
+        number, want = self._args(wave)
+        have = self._present(wave.m, number, wave)
+        return np.asarray((have[wave.block, number] >= want) | (want <= 0))
+
+    def passed(self, wave: Wave) -> None:
+        number, want = self._args(wave)
+        early = _arrivals(wave.m)
+        here = np.zeros_like(early)
+        np.add.at(here, (wave.block, number), 1)
+        used = np.minimum(early, np.maximum(here.max() and want.max() - here, 0)) * (here > 0)
+        early -= used
+        join_lanes(wave, wave.block * 64 + number)
+
+    def blame(self, wave: Wave, position: int) -> str:
+        number, want = self._args(wave)
+        have = self._present(wave.m, number, wave)[wave.block[position], number[position]]
+        return f"{have} threads reach barrier {number[position]}, which waits for {want[position]}"
+
+    def _args(self, wave: Wave) -> tuple[Array, Array]:
+        number = np.broadcast_to(self.number(wave), (wave.n,)).astype(np.int64)
+        if self.count is None:
+            return number, wave.m.alive_in_block()[wave.block]
+        return number, np.broadcast_to(self.count(wave), (wave.n,)).astype(np.int64)
+
+    def _present(self, machine: Machine, number: Array, wave: Wave) -> Array:
+        have: Array = _arrivals(machine).copy()
+        waves = [
+            w for w in machine.sleepers() if isinstance(w.gate, NamedBarrier) and w is not wave
+        ]
+        for other in waves:
+            np.add.at(have, (other.block, other.gate._args(other)[0]), 1)
+        np.add.at(have, (wave.block, number), 1)
+        return have
+
+
+def _arrivals(machine: Machine) -> Array:
+    if "arrivals" not in machine.state:
+        machine.state["arrivals"] = np.zeros((machine.blocks, 64), np.int64)
+    found: Array = machine.state["arrivals"]
+    return found
+
+
+def join_lanes(wave: Wave, group: Array) -> None:
+    """Orders the warps of the lanes that share a group number."""
+    agents = wave.party.agent
+    pairs, first = np.unique(wave.block * 64 + agents, return_index=True)
+    groups = np.unique(np.broadcast_to(group, (wave.n,))[first], return_inverse=True)[1]
+    wave.m.clocks.join(pairs // 64, pairs % 64, groups)
+
+
+@dataclass
+class GridBarrier:
+    """`cooperative_groups::this_grid().sync()`: every thread of the launch."""
+
+    kind: str = "divergent-barrier"
+
+    def arrive(self, wave: Wave) -> bool:
+        return wave.full
+
+    def ready(self, wave: Wave) -> Array:
+        return np.full(wave.n, wave.full)
+
+    def passed(self, wave: Wave) -> None:
+        wave.m.clocks.join_blocks(np.unique(wave.block))
+
+    def blame(self, wave: Wave, position: int) -> str:
+        return f"{wave.n} of the grid's {wave.m.alive_count} threads reach this barrier"
+
+
+@op_gate("tvm_storage_sync")
+def _sync_gate(c: Compiler, node: Any) -> GateMaker | None:
+    scope = str(node.args[0].value)
+    if scope == "warp":
+        return None
+    if scope not in _SHARED:
+        raise UnsupportedError(f"a storage sync of scope {scope}")
+    if len(node.args) == 1:
+        return BlockBarrier
+    count = node.args[2] if len(node.args) > 2 else None
+    return lambda: NamedBarrier(c.expr(node.args[1]), None if count is None else c.expr(count))
+
+
+@op("tvm_storage_sync")
+def _sync(c: Compiler, node: Any) -> Value:
+    # Scope "warp" generates no code at all.
+    return lambda w: None
+
+
+@op_gate("tl.sync_grid")
+def _grid_gate(c: Compiler, node: Any) -> GateMaker:
+    c.program.whole_grid = True
+    return GridBarrier
+
+
+@op("tl.sync_grid")
+def _grid(c: Compiler, node: Any) -> Value:
+    return lambda w: None
+
+
+@op("tl.sync_warp")
+def _sync_warp(c: Compiler, node: Any) -> Value:
+    return lambda w: join_lanes(w, w.block * 64 + w.party.agent)
+
+
+@op("tl.named_barrier_arrive")
+def _named_arrive(c: Compiler, node: Any) -> Value:
+    number = c.expr(node.args[0])
+
+    def run(w: Wave) -> None:
+        np.add.at(_arrivals(w.m), (w.block, np.broadcast_to(number(w), (w.n,)).astype(np.int64)), 1)
+
+    return run
+
+
+@op_gate("tl.syncthreads_count", "tl.syncthreads_and", "tl.syncthreads_or")
+def _vote_gate(c: Compiler, node: Any) -> GateMaker:
+    return BlockBarrier
+
+
+@op("tl.syncthreads_count", "tl.syncthreads_and", "tl.syncthreads_or")
+def _block_vote(c: Compiler, node: Any) -> Value:
+    predicate, name = c.expr(node.args[0]), c.tir.op_name(node)
+
+    def run(w: Wave) -> Any:
+        truth = np.broadcast_to(np.asarray(predicate(w)) != 0, (w.n,))
+        count = np.bincount(w.block, weights=truth, minlength=w.m.blocks)
+        total = np.bincount(w.block, minlength=w.m.blocks)
+        result = {"count": count, "and": count == total, "or": count > 0}[name.rsplit("_", 1)[1]]
+        return result.astype(np.int32)[w.block]
+
+    return run
+
+
+# -- mbarriers ----------------------------------------------------------------------------------
+
+
+class MBarriers:
+    """An array of mbarriers, for every block: arrivals to come, bytes in flight, phase."""
+
+    def __init__(self, machine: Machine, count: int):
+        shape = (machine.blocks, count)
+        self.expected = np.zeros(shape, np.int64)
+        self.pending = np.zeros(shape, np.int64)
+        self.bytes = np.zeros(shape, np.int64)
+        self.phase = np.zeros(shape, np.int64)
+        self.arriving = np.zeros((*shape, machine.clocks.agents), np.int64)
+        self.completed = np.zeros((*shape, machine.clocks.agents), np.int64)
+
+    def release(self, block: Array, index: Array, vectors: Array) -> None:
+        """Adds to what those will know who wait for the current phase."""
+        np.maximum.at(self.arriving, (block, index), vectors)
+
+    def arrive(self, block: Array, index: Array) -> None:
+        """One arrival for each (block, index) pair."""
+        np.subtract.at(self.pending, (block, index), 1)
+        self.settle(block, index)
+
+    def settle(self, block: Array, index: Array) -> None:
+        """Completes the phases that have all their arrivals and bytes."""
+        done = np.zeros_like(self.pending, np.bool_)
+        done[block, index] = True
+        done &= (self.pending <= 0) & (self.bytes == 0) & (self.expected > 0)
+        self.phase[done] ^= 1
+        self.pending[done] += self.expected[done]
+        self.completed[done] = self.arriving[done]
+
+
+@dataclass
+class BarrierRef:
+    """Which mbarrier an argument names: a key of its array, how many it has, and the index."""
+
+    key: str
+    count: int
+    index: Value
+
+    def array(self, machine: Machine) -> MBarriers:
+        """The mbarriers of the running launch."""
+        key = f"mbarriers {self.key}"
+        if key not in machine.state:
+            machine.state[key] = MBarriers(machine, self.count)
+        found: MBarriers = machine.state[key]
+        return found
+
+    def at(self, wave: Wave) -> Array:
+        """The index in each lane."""
+        return np.broadcast_to(self.index(wave), (wave.n,)).astype(np.int64)
+
+
+def barrier_ref(c: Compiler, node: Any) -> BarrierRef:
+    """The mbarrier that an argument names."""
+    kind = type(node).__name__
+    if kind == "BufferLoad":
+        extents = [constant(s) for s in node.buffer.shape]
+        count = int(np.prod([e or 0 for e in extents])) or 64
+        return BarrierRef(str(node.buffer.data.name), count, c.expr(node.indices[0]))
+    if kind == "Call":
+        name = c.tir.op_name(node)
+        if name == "tl.get_mbarrier":
+            return BarrierRef("", 64, c.expr(node.args[0]))
+        if name in ("address_of", "tl.access_ptr"):
+            return barrier_ref(c, node.args[0])
+        if name == "tvm_access_ptr":
+            return BarrierRef(str(node.args[1].name), 64, c.expr(node.args[2]))
+    if kind == "Var":
+        return BarrierRef(str(node.name), 64, literal(np.int32(0)))
+    raise UnsupportedError(f"the mbarrier {node}")
+
+
+def release(wave: Wave, barriers: MBarriers, index: Array) -> None:
+    """Hands what the lanes' warps know to an mbarrier."""
+    pairs = np.unique(wave.block * 64 + wave.party.agent)
+    vectors = wave.m.clocks.knowledge(pairs // 64, pairs % 64)
+    row = np.searchsorted(pairs, wave.block * 64 + wave.party.agent)
+    barriers.release(wave.block, index, vectors[row])
+    wave.m.clocks.tick(pairs // 64, pairs % 64)
+
+
+@dataclass
+class MBarrierWait:
+    """`mbarrier.try_wait.parity` in a loop: until the phase of the given parity is complete."""
+
+    ref: BarrierRef
+    parity: Value
+    kind: str = "divergent-barrier"
+
+    def arrive(self, wave: Wave) -> bool:
+        return bool(self.ready(wave).all())
+
+    def ready(self, wave: Wave) -> Array:
+        phase = self.ref.array(wave.m).phase[wave.block, self.ref.at(wave)]
+        waited = np.broadcast_to(self.parity(wave), (wave.n,)).astype(np.int64) & 1
+        return np.asarray(phase != waited)
+
+    def passed(self, wave: Wave) -> None:
+        vectors = self.ref.array(wave.m).completed[wave.block, self.ref.at(wave)]
+        wave.m.clocks.learn(wave.block, wave.party.agent, vectors)
+
+    def blame(self, wave: Wave, position: int) -> str:
+        barriers, index = self.ref.array(wave.m), int(self.ref.at(wave)[position])
+        block = int(wave.block[position])
+        return (
+            f"waits for mbarrier {index}, which still expects "
+            f"{barriers.pending[block, index]} arrivals and {barriers.bytes[block, index]} bytes"
+        )
+
+
+@op_gate("tl.mbarrier_wait_parity", "ptx_wait_barrier")
+def _wait_gate(c: Compiler, node: Any) -> GateMaker:
+    return lambda: MBarrierWait(barrier_ref(c, node.args[0]), c.expr(node.args[1]))
+
+
+@op("tl.mbarrier_wait_parity", "ptx_wait_barrier")
+def _wait(c: Compiler, node: Any) -> Value:
+    return lambda w: None
+
+
+@op("ptx_init_barrier_thread_count")
+def _init(c: Compiler, node: Any) -> Value:
+    ref, count = barrier_ref(c, node.args[0]), c.expr(node.args[1])
+
+    def run(w: Wave) -> None:
+        barriers, index = ref.array(w.m), ref.at(w)
+        barriers.expected[w.block, index] = barriers.pending[w.block, index] = count(w)
+
+    return run
+
+
+@op("ptx_arrive_barrier", "tl.mbarrier_arrive")
+def _arrive(c: Compiler, node: Any) -> Value:
+    ref = barrier_ref(c, node.args[0])
+
+    def run(w: Wave) -> None:
+        barriers, index = ref.array(w.m), ref.at(w)
+        release(w, barriers, index)
+        barriers.arrive(w.block, index)
+
+    return run
+
+
+@op("tl.mbarrier_expect_tx")
+def _expect(c: Compiler, node: Any) -> Value:
+    ref, size = barrier_ref(c, node.args[0]), c.expr(node.args[1])
+
+    def run(w: Wave) -> None:
+        np.add.at(ref.array(w.m).bytes, (w.block, ref.at(w)), np.broadcast_to(size(w), (w.n,)))
+
+    return run
+
+
+@op("ptx_arrive_barrier_expect_tx")
+def _arrive_expect(c: Compiler, node: Any) -> Value:
+    if len(node.args) != 2:
+        raise UnsupportedError("an mbarrier of another block of the cluster")
+    ref, size = barrier_ref(c, node.args[0]), c.expr(node.args[1])
+
+    def run(w: Wave) -> None:
+        barriers, index = ref.array(w.m), ref.at(w)
+        np.add.at(barriers.bytes, (w.block, index), np.broadcast_to(size(w), (w.n,)))
+        release(w, barriers, index)
+        barriers.arrive(w.block, index)
+
+    return run
