@@ -27,6 +27,7 @@ Commands, beside paths (a path of that name is written ./rules):
   reducer-migrate explain CODE            what a code means, with examples
   reducer-migrate rules                   the table of all codes
   reducer-migrate completion SHELL        completion for bash, zsh or fish
+  reducer-migrate server                  the language server, for editors
 
 \b
 Examples:

@@ -101,6 +101,17 @@ class Pipeline:
                 traceback.print_exc()
             return _failed(name, raw, fault.internal(name, error))
 
+    def policy_of(self, path: str) -> Policy | None:
+        """How the file at `path` is judged, without the baseline; None where it is excluded.
+
+        Raises:
+            ConfigError: its configuration cannot be used.
+        """
+        config = self._settings.config_of(path)
+        if config.excludes(path):
+            return None
+        return self._policy(config, self._releases.of(path, _configured(config)))
+
     def _judge(
         self, path: str, raw: bytes, config: Config, resolved: Resolved, *, stored: bool
     ) -> Outcome:
