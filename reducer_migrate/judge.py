@@ -78,10 +78,12 @@ def carry_out(judgement: Judgement, policy: Policy) -> Rewritten:
     before = _without_rewrites(judgement, left, abandoned)
     if done.text == source.text:
         return Rewritten(source.text, before, before)
-    after = judge(Source.read(source.path, source.encode(done.text)), policy)
+    changed = Source.read(source.path, source.encode(done.text))
+    after = Judgement(changed, done.analysis, _triage(changed, done.analysis, policy))
     if abandoned:
         after = _without_rewrites(after, after.reported, abandoned)
-    return Rewritten(done.text, before, after, done.fixed, done.notes, done.reducers)
+    notes = tuple(d for d in done.notes if d in judgement.reported)
+    return Rewritten(done.text, before, after, done.fixed, notes, done.reducers)
 
 
 def _without_rewrites(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .dtypes import Array
-from .memory import Access, Pointer, read, write
+from .memory import Access, Pointer, holds, read, write, written
 from .race import Party, unpack
 from .wave import Wave
 
@@ -36,10 +36,10 @@ def resolve(
     if bad.any():
         _report_bounds(wave, storage.name, bad, element, top if limit is None else min(top, limit))
     off = bad if quiet is None else bad | quiet
-    good = ~off if off.any() else None
-    if good is not None:
-        element = np.where(good, element, 0)
-    return Access(storage, dtype, _flatten(wave, storage, element, size), good)
+    flat = _flatten(wave, storage, element, size)
+    if not off.any():
+        return Access(storage, dtype, flat, None)
+    return Access(storage, dtype, np.where(off, storage.pad(size), flat), ~off)
 
 
 def load(wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: int | None) -> Any:
@@ -78,9 +78,12 @@ def put(wave: Wave, access: Access, values: Any, who: Party | None = None) -> No
             lambda p, e: f"writes {storage.name}, a read-only array of the caller",
         )
         return
-    if storage.race is not None:
-        note_write(wave, access, values, who)
+    if storage.race is None:
+        write(access, values)
+        return
+    silent = holds(access, values) & written(access)
     write(access, values)
+    _note_write(wave, access, silent, holds(access, values), who)
 
 
 def note_read(wave: Wave, access: Access, who: Party | None = None) -> None:
@@ -93,15 +96,18 @@ def note_read(wave: Wave, access: Access, who: Party | None = None) -> None:
         _report_race(wave, access, found, "reads", who)
 
 
-def note_write(wave: Wave, access: Access, values: Any, who: Party | None = None) -> None:
-    """Checks and records writes of shared memory; values that are there already do not count."""
+def _note_write(wave: Wave, access: Access, silent: Array, kept: Array, who: Party | None) -> None:
+    """Checks and records writes of shared memory that change something.
+
+    `silent` writes found their value there; `kept` ones are not overwritten by another lane's
+    different value of the same statement.
+    """
     race = access.storage.race
     assert race is not None
-    silent = _silent(access, values)
     if race.cell < access.dtype.itemsize:
-        silent = silent[..., None]
+        silent, kept = silent[..., None], kept[..., None]
     cells = race.cells(access.flat, access.dtype.itemsize)
-    found = race.write(cells, _shaped(who or wave.party, cells.ndim), wave.sid, silent)
+    found = race.write(cells, _shaped(who or wave.party, cells.ndim), wave.sid, silent, kept)
     if found is not None:
         _report_race(wave, access, found, "writes", who)
 
@@ -115,17 +121,6 @@ def note_atomic(wave: Wave, access: Access) -> None:
     found = race.atomic(cells, _shaped(wave.party, cells.ndim), wave.sid)
     if found is not None:
         _report_race(wave, access, found, "updates", None)
-
-
-def _silent(access: Access, values: Any) -> Array:
-    raw = np.dtype(f"u{access.dtype.itemsize}")
-    there = access.storage.view(raw)[access.flat]
-    new = np.broadcast_to(np.asarray(values, access.dtype), np.shape(access.flat))
-    same = np.ascontiguousarray(new).view(raw) == there
-    shadow = access.storage.shadow(access.dtype.itemsize)
-    if shadow is not None:
-        same = same & (shadow[access.flat] == np.iinfo(shadow.dtype).max)
-    return np.asarray(same)
 
 
 def _elements(wave: Wave, pointer: Pointer, size: int) -> Any:
@@ -161,6 +156,9 @@ def _report_bounds(wave: Wave, name: str, bad: Array, element: Array, top: int) 
 
 
 def _report_race(wave: Wave, access: Access, found: Array, verb: str, who: Party | None) -> None:
+    if access.good is not None:
+        found = np.where(access.good[(..., None)[: found.ndim - access.good.ndim + 1]], found, 0)
+
     def message(position: int, rest: tuple[int, ...]) -> str:
         tid, sid = unpack(int(found[_tuple(position, rest)] if found.ndim else found))
         other = f"thread {tid}" if tid < wave.m.threads else "an asynchronous copy"
@@ -199,5 +197,5 @@ def _tuple(first: int, rest: tuple[int, ...]) -> tuple[int, ...]:
 
 def _shaped(who: Party, ndim: int) -> Party:
     while np.ndim(who.tid) < ndim:
-        who = Party(who.block[..., None], who.agent[..., None], who.tid[..., None])
+        who = who.widened()
     return who

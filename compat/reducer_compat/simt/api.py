@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 
 from .compile import compile_function
-from .dtypes import Array, DType, is_float, parse
+from .dtypes import Array, is_float, parse
 from .host import Launch, Tensor, as_tensor, launches
 from .lowering import Lowered, Tir, lower
 from .machine import Machine
-from .memory import Storage
 from .program import Program
 from .report import Fault, Findings, Report, SimtError
 
 LANES_AT_ONCE = 1 << 16
 """Threads that run together, unless one block has more: bounds memory, changes no result."""
+
+BYTES_AT_ONCE = 1 << 29
+"""Bytes of the memory of blocks that run together, unless one block needs more."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ def _output(tir: Tir, tensor: Tensor, findings: Findings) -> Array:
 def _write_back(arrays: Sequence[Any], arguments: list[Any], outs: list[int]) -> None:
     passed = [a for i, a in enumerate(arguments) if i not in outs]
     for array, argument in zip(arrays, passed, strict=True):
-        if isinstance(argument, Tensor) and isinstance(array, np.ndarray) and array.flags.writeable:
+        if isinstance(argument, Tensor) and argument.storage.dirty:
             np.copyto(array, argument.storage.values(argument.dtype.numpy).reshape(argument.shape))
 
 
@@ -211,8 +213,9 @@ def _launch(lowered: Lowered, launch: Launch, findings: Findings, totals: list[i
 
 
 def _chunks(program: Program, blocks: int, threads: int) -> list[range]:
-    size = blocks if program.whole_grid else max(LANES_AT_ONCE // threads, 1)
+    most = min(LANES_AT_ONCE // threads, BYTES_AT_ONCE // max(program.footprint(threads), 1))
+    size = blocks if program.whole_grid else max(most, 1)
     return [range(first, min(first + size, blocks)) for first in range(0, blocks, size)]
 
 
-__all__ = ["LANES_AT_ONCE", "DType", "Result", "Storage", "execute", "execute_lowered", "run"]
+__all__ = ["BYTES_AT_ONCE", "LANES_AT_ONCE", "Result", "execute", "execute_lowered", "run"]

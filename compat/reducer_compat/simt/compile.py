@@ -96,9 +96,9 @@ class Compiler:
         try:
             return compile_expr(self, node)
         except UnsupportedError as error:
-            if error.where is not None and error.where.startswith("statement: "):
+            if error.placed:
                 raise
-            raise UnsupportedError(error.what, "statement: " + self.where) from None
+            raise UnsupportedError(error.what, self.where, placed=True) from None
 
     def call(self, node: Any) -> Value:
         """Compiles a call of an intrinsic or of an external function."""

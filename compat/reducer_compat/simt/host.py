@@ -325,4 +325,5 @@ def as_tensor(name: str, array: Array, dtype: DType, written: bool) -> Tensor:
     """An argument made of a numpy array; unwritten memory of its size where `written` is false."""
     flat = np.ascontiguousarray(array) if written else None
     storage = Storage(name, "global", 1, int(array.size) * dtype.itemsize, flat)
+    storage.read_only = written and not array.flags.writeable
     return Tensor(storage, tuple(int(s) for s in array.shape), dtype)

@@ -22,6 +22,7 @@ from .report import SimtError
 DEFAULT_ARCH = "sm_75"
 _FIRST_TIRX = Version("0.1.10")
 _FIRST_STRICT_ALLREDUCE = Version("0.1.13")
+_FIRST_STRICT_SCALE = Version("0.1.15")
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,11 @@ class Tir:
     def strict_allreduce(self) -> bool:
         """Whether `tl::AllReduce` asserts that its width is a power of two."""
         return self.release >= _FIRST_STRICT_ALLREDUCE
+
+    @property
+    def strict_scale(self) -> bool:
+        """Whether `tl::AllReduce` asserts that its stride is a power of two."""
+        return self.release >= _FIRST_STRICT_SCALE
 
 
 @dataclass(frozen=True)

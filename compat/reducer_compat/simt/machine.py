@@ -82,9 +82,7 @@ class Machine:
             rows = self.blocks if shared else self.blocks * self.threads
             storage = Storage(name, "shared" if shared else "local", rows, nbytes)
             if shared:
-                storage.race = RaceShadow(
-                    rows * storage.stride, self.program.cell, self.clocks, self.warp
-                )
+                storage.race = RaceShadow(storage.total, self.program.cell, self.clocks, self.warp)
             self.storages[key] = storage
         return storage
 
@@ -128,7 +126,7 @@ class Machine:
         return [w for w in self._waves if w.gate is not None]
 
     def retire(self, wave: Wave) -> None:
-        """Ends the lanes of a wave."""
+        """Takes lanes that returned early out of what barriers wait for."""
         self.alive[wave.lanes] = False
         self.alive_count -= wave.n
 

@@ -102,10 +102,17 @@ class Jump:
 
 @dataclass
 class Return:
-    """All lanes end."""
+    """All lanes end, `early` by a return or at the end of the program.
+
+    Barriers no longer wait for threads that returned early, as on the device; a barrier that
+    threads ran past to the end of the program has diverged, though a device would not hang there.
+    """
+
+    early: bool
 
     def run(self, wave: Wave) -> Wave | None:
-        wave.m.retire(wave)
+        if self.early:
+            wave.m.retire(wave)
         return None
 
 
@@ -135,6 +142,12 @@ class Program:
     statements: list[Callable[[], str]] = field(default_factory=list)
     cell: int = 4
     whole_grid: bool = False
+    block_bytes: int = 0
+    thread_bytes: int = 0
+
+    def footprint(self, threads: int) -> int:
+        """About how many bytes a block of so many threads needs, shadows included."""
+        return self.block_bytes * (2 + 16 // self.cell) + self.thread_bytes * threads * 2
 
     def text(self, sid: int) -> str:
         """The source text of a statement, its first line."""

@@ -16,6 +16,7 @@ import numpy as np
 from . import access
 from .dtypes import cast, parse
 from .expr import buffer_access, constant
+from .intrinsics import assertions
 from .intrinsics.asynchronous import commit, land
 from .memory import Pointer
 from .program import Action, Branch, Execute, Instruction, Jump, Return, Value, Wait, split
@@ -40,7 +41,7 @@ def compile_body(c: Compiler, body: Any) -> None:
     """Appends the instructions of a function body to the compiler's program."""
     emitter = _Emitter(c)
     emitter.emit(body)
-    emitter.code.append(Return())
+    emitter.code.append(Return(early=False))
     c.program.code = emitter.finish()
 
 
@@ -209,9 +210,16 @@ def _allocation(c: Compiler, var: Any, dtype: Any, extents: Any, node: Any) -> A
 
 def _bind_allocation(c: Compiler, var: Any, scope: str, extents: Any, unit: int) -> None:
     # Up to 0.1.8 merged shared buffers are declared over the arena with offsets in their indices.
-    known = [constant(e) for e in extents]
-    if scope != "shared.dyn" and all(k is not None for k in known):
-        c.bind_size(var, math.prod(k for k in known if k is not None) * unit)
+    known = [k for k in map(constant, extents) if k is not None]
+    if len(known) != len(extents):
+        return
+    nbytes = math.prod(known) * unit
+    if scope != "shared.dyn":
+        c.bind_size(var, nbytes)
+    if scope.startswith("shared"):
+        c.program.block_bytes += nbytes
+    else:
+        c.program.thread_bytes += nbytes
 
 
 def _initial(c: Compiler, node: Any, scope: str, dtype: np.dtype[Any]) -> Value | None:
@@ -267,7 +275,17 @@ def _attr_action(c: Compiler, node: Any) -> Action:
 
 
 def _assert(c: Compiler, node: Any) -> Action:
-    return _action(c, node.body) if getattr(node, "body", None) is not None else _nothing
+    sid = c.statement(lambda: f"assert {node.condition}")
+    condition = c.expr(node.condition)
+    parts = getattr(node, "message_parts", None)
+    message = " ".join(str(p.value) for p in parts) if parts is not None else str(node.message)
+
+    def run(w: Wave) -> None:
+        w.sid = sid
+        assertions.check(w, condition(w), message)
+
+    body = getattr(node, "body", None)
+    return run if body is None else _then(run, _action(c, body))
 
 
 # -- straight control flow ----------------------------------------------------------------------
@@ -457,7 +475,7 @@ class _Emitter:
             self.code.append(Execute(head(self.c, node)))
         elif type(node).__name__ == "DeclBuffer":
             _declare_data(self.c, node)
-        elif type(node).__name__ != "AssertStmt":
+        else:
             raise UnsupportedError(f"a barrier inside {type(node).__name__}", first_line(node))
         self.emit(node.body)
         if str(getattr(node, "attr_key", "")) == "async_commit_queue_scope":
@@ -465,7 +483,7 @@ class _Emitter:
 
     def _emit_jump(self, name: str, node: Any) -> None:
         if name == "thread_return":
-            self.code.append(Return())
+            self.code.append(Return(early=True))
             return
         if not self._loops:
             raise UnsupportedError(f"{name} outside a loop", first_line(node))

@@ -57,7 +57,7 @@ class Wave:
 
     @property
     def full(self) -> bool:
-        """Whether this wave is every lane of the launch (of those that have not returned)."""
+        """Whether this wave is every lane of the launch that has not returned early."""
         return self.n == self.m.alive_count
 
     @property

@@ -1,10 +1,24 @@
 """What the interpreter can call: one module for each family of ops and device templates."""
 
-from . import allreduce, asynchronous, atomics, barriers, hints, math, memory_ops, scan, warp
+from . import (
+    allreduce,
+    assertions,
+    asynchronous,
+    atomics,
+    barriers,
+    hints,
+    math,
+    mbarriers,
+    memory_ops,
+    scan,
+    tensor,
+    warp,
+)
 from .registry import find_call, find_gate
 
 __all__ = [
     "allreduce",
+    "assertions",
     "asynchronous",
     "atomics",
     "barriers",
@@ -12,7 +26,9 @@ __all__ = [
     "find_gate",
     "hints",
     "math",
+    "mbarriers",
     "memory_ops",
     "scan",
+    "tensor",
     "warp",
 ]

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import access
 from ..expr import literal
+from ..lowering import Tir
 from ..memory import Pointer
 from ..program import Value
 from ..report import SimtError, UnsupportedError
@@ -66,7 +67,7 @@ class Butterfly:
         return self.width > self.scale and self.width // 2 >= 32
 
 
-def parse_butterfly(call: Extern, strict: bool) -> Butterfly:
+def parse_butterfly(call: Extern, tir: Tir) -> Butterfly:
     """The butterfly of a call. Raises SimtError for arguments that the device compiler refuses."""
     combine = _REDUCERS.get(call.templates[0] if call.templates else "")
     if combine is None:
@@ -81,23 +82,30 @@ def parse_butterfly(call: Extern, strict: bool) -> Butterfly:
         combine, call.integer(1), call.integer(2), call.integer(3, 0),
         int(named) if named else None, call.integer(5, 1), call.integer(6, 0),
     )  # fmt: skip
-    _check(call, shape, strict)
+    _check(call, shape, tir)
     return shape
 
 
-def _check(call: Extern, shape: Butterfly, strict: bool) -> None:
+def _check(call: Extern, shape: Butterfly, tir: Tir) -> None:
     lanes, rest = divmod(shape.width, max(shape.scale, 1))
     last = shape.distances()[-1] if shape.width > shape.scale else shape.scale
-    if rest or (strict and lanes & (lanes - 1)) or last != shape.scale:
+    refused = (tir.strict_allreduce and not _is_power(lanes)) or (
+        tir.strict_scale and not _is_power(shape.scale)
+    )
+    if rest or refused or last != shape.scale:
         raise SimtError(
             f"{call.text} does not compile: {shape.width} threads at stride {shape.scale} "
             "are no power of two of participants"
         )
 
 
+def _is_power(number: int) -> bool:
+    return number > 0 and number & (number - 1) == 0
+
+
 @extern_gate("tl::AllReduce")
 def _gate(c: Compiler, call: Extern) -> GateMaker | None:
-    shape = parse_butterfly(call, c.tir.strict_allreduce)
+    shape = parse_butterfly(call, c.tir)
     if not shape.wide:
         return None
     if shape.barrier is None:
@@ -108,7 +116,7 @@ def _gate(c: Compiler, call: Extern) -> GateMaker | None:
 
 @extern("tl::AllReduce")
 def _all_reduce(c: Compiler, call: Extern) -> Value:
-    shape = parse_butterfly(call, c.tir.strict_allreduce)
+    shape = parse_butterfly(call, c.tir)
     value = c.expr(call.args[0])
     workspace = c.expr(call.args[1]) if len(call.args) > 1 else None
     if call.method == "run":

@@ -20,7 +20,7 @@ from ..program import Value
 from ..race import Party
 from ..report import UnsupportedError
 from ..wave import Wave
-from .barriers import barrier_ref
+from .mbarriers import barrier_ref
 from .registry import op
 
 if TYPE_CHECKING:
@@ -219,8 +219,9 @@ def _global_place(wave: Wave, tensor: TensorMap, coordinates: list[Any]) -> Acce
     offset, inside = _box(wave, tensor, coordinates)
     size = tensor.dtype.itemsize
     base = np.asarray(tensor.pointer.offset, np.int64)
-    flat = np.where(inside, (base + offset) // size, 0)
-    return Access(tensor.pointer.storage, tensor.dtype.numpy, flat, inside)
+    storage = tensor.pointer.storage
+    flat = np.where(inside, (base + offset) // size, storage.pad(size))
+    return Access(storage, tensor.dtype.numpy, flat, inside)
 
 
 def _read_global(wave: Wave, place: Access) -> Any:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arith import maximum, minimum
+from ..arith import maximum, minimum, multiply
 from ..dtypes import cast, is_float, parse
 from ..expr import constant, literal, select
 from ..program import Value
 from ..report import UnsupportedError
+from ..wave import Wave
 from .registry import Extern, extern, op
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ _FLOAT_FUNCTIONS: dict[str, Function] = {
     "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
     "erf": _vectorize(_erf), "tgamma": _vectorize(_gamma), "sigmoid": _sigmoid,
     "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": _round_half_away,
-    "nearbyint": np.rint,
+    "round away": _round_half_away, "nearbyint": np.rint,
     "rint": np.rint, "fabs": np.abs, "rcp": lambda x: x.dtype.type(1) / x,
     "pow": np.power, "atan2": np.arctan2, "hypot": np.hypot, "copysign": np.copysign,
     "nextafter": np.nextafter, "fmod": np.fmod, "fma": lambda a, b, c: a * b + c,
@@ -69,7 +70,7 @@ def _fused(a: Any, b: Any, c: Any) -> Any:
     return a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
 
 
-_INTEGRAL = ("floor", "ceil", "trunc", "round", "nearbyint")
+_INTEGRAL = ("floor", "ceil", "trunc", "round", "round away", "nearbyint")
 
 
 def _apply(c: Compiler, name: str, args: Any, dtype: str) -> Value:
@@ -78,16 +79,20 @@ def _apply(c: Compiler, name: str, args: Any, dtype: str) -> Value:
         return values[0]
     if not is_float(kind) and name == "fabs":
         return lambda w: np.abs(values[0](w))
+    # The 16-bit rounding function is hrint, which takes halves to even.
+    name = "rint" if name == "round" and kind.itemsize == 2 else name
     run = _rounded(_fused if name == "fma" else _FLOAT_FUNCTIONS[name], kind)
     return lambda w: run(*(v(w) for v in values))
 
 
 _OP_SPELLINGS = {s: n for n in _FLOAT_FUNCTIONS for s in (n, f"tl.__{n}")}
+_OP_SPELLINGS["tl.round_ties_away_from_zero"] = "round away"
 _EXTERN_SPELLINGS = {
     s: n
     for n in _FLOAT_FUNCTIONS
     for s in (n, f"{n}f", f"__{n}f", f"h{n}", f"tl::{n}", f"tl::h{n}", f"__h{n}")
 }
+_EXTERN_SPELLINGS |= {"tl::RoundTiesAwayFromZero": "round away", "hrint": "rint"}
 
 
 @op(*_OP_SPELLINGS)
@@ -116,6 +121,32 @@ def _ieee_op(c: Compiler, node: Any) -> Value:
         raise UnsupportedError(f"the rounding mode {rounding[0]} of {c.tir.op_name(node)}")
     values, run = [c.expr(a) for a in args], _rounded(_IEEE[name], parse(str(node.dtype)).numpy)
     return lambda w: run(*(v(w) for v in values))
+
+
+def _power(c: Compiler, base: Any, exponent: int) -> Value:
+    value = c.expr(base)
+
+    def run(w: Wave) -> Any:
+        factor = value(w)
+        result = factor
+        for _ in range(exponent - 1):
+            result = multiply(result, factor)
+        return result
+
+    return run
+
+
+@op("tl.pow_of_int")
+def _pow_of_int(c: Compiler, node: Any) -> Value:
+    exponent = constant(node.args[1])
+    if exponent is None:
+        raise UnsupportedError("tl.pow_of_int with a computed exponent")
+    return _power(c, node.args[0], exponent)
+
+
+@extern("tl::pow_of_int")
+def _pow_of_int_extern(c: Compiler, call: Extern) -> Value:
+    return _power(c, call.args[0], call.integer(0))
 
 
 @op("tl.fast_rcp")
@@ -204,7 +235,7 @@ def _likely(c: Compiler, node: Any) -> Value:
     return c.expr(node.args[0])
 
 
-@op("infinity")
+@op("infinity", "tl.infinity")
 def _infinity(c: Compiler, node: Any) -> Value:
     return literal(cast(np.float64(np.inf), parse(str(node.dtype)).numpy))
 
