@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -198,7 +198,7 @@ def _quick_fixes(
         )
 
 
-def _wanted(kind: str, only: list[types.CodeActionKind | str] | None) -> bool:
+def _wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
     """Whether a client that asks for `only` these kinds, or kinds above them, wants `kind`."""
     return only is None or any(f"{kind}.".startswith(f"{_text(each)}.") for each in only)
 
