@@ -83,6 +83,8 @@ def environment(path: Path | None) -> dict[str, str]:
     held = os.environ.get("PYTHONPATH")
     paths = ([str(path)] if path else []) + own + ([held] if held else [])
     made = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    # The interpreter comes with the runtime, which would repair what is to be observed.
+    made["REDUCER_COMPAT"] = "off"
     z3 = find_spec("z3")
     if z3 is not None and z3.origin:
         # Installed apart from z3-solver, a wheel does not find that package's library by itself.
