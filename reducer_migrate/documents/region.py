@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import difflib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -82,6 +81,8 @@ def imports_compat(code: str) -> bool:
 
 def hunks(old: str, new: str) -> Iterator[Edit]:
     """The edits of whole lines that make `new` of `old`."""
+    import difflib
+
     before, after = _LINE.findall(old), _LINE.findall(new)
     starts = [0]
     for line in before:
