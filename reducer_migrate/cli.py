@@ -27,6 +27,7 @@ Commands, beside paths (a path of that name is written ./rules):
   reducer-migrate explain CODE            what a code means, with examples
   reducer-migrate rules                   the table of all codes
   reducer-migrate completion SHELL        completion for bash, zsh or fish
+  reducer-migrate server                  the language server, for editors
 
 \b
 Examples:
@@ -195,6 +196,12 @@ def _release(context: click.Context, parameter: click.Parameter, value: str | No
 @click.option(
     "--output-file", type=click.Path(dir_okay=False), help="Write findings here, not to stdout."
 )
+@click.option(
+    "--include-docs/--no-include-docs",
+    default=None,
+    help="Also look into the notebooks (.ipynb) and Markdown (.md) found in directories. "
+    "Those that are named are always looked into.",
+)
 @click.option("--statistics", is_flag=True, help="Count findings by code instead of listing them.")
 @click.option(
     "--jobs",
@@ -239,8 +246,8 @@ def command(
 ) -> int:
     """Rewrite TileLang v1 reducers to v2, in place, and say what cannot be rewritten and why.
 
-    PATHS are files, directories (searched for .py files, respecting .gitignore), or `-` to
-    read stdin and write stdout.
+    PATHS are files (Python, notebooks, Markdown), directories (searched for .py files,
+    respecting .gitignore), or `-` to read stdin and write stdout.
     """
     settings = Settings(
         mode=Mode.CHECK if check or write_baseline else Mode.DIFF if diff else Mode.WRITE,

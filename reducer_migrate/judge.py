@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from reducer_migrate.baseline import Baseline
 from reducer_migrate.diagnostic import Diagnostic, Group
 from reducer_migrate.engine import Analysis, Options, adds_import, analyse, rewrite
 from reducer_migrate.report.model import Offer, offer
 from reducer_migrate.selection import Selection
 from reducer_migrate.source import Source
 from reducer_migrate.triage import Triage, triage, unfixable
+
+if TYPE_CHECKING:
+    from reducer_migrate.baseline import Baseline
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +78,12 @@ def carry_out(judgement: Judgement, policy: Policy) -> Rewritten:
     before = _without_rewrites(judgement, left, abandoned)
     if done.text == source.text:
         return Rewritten(source.text, before, before)
-    after = judge(Source.read(source.path, source.encode(done.text)), policy)
+    changed = Source.read(source.path, source.encode(done.text))
+    after = Judgement(changed, done.analysis, _triage(changed, done.analysis, policy))
     if abandoned:
         after = _without_rewrites(after, after.reported, abandoned)
-    return Rewritten(done.text, before, after, done.fixed, done.notes, done.reducers)
+    notes = tuple(d for d in done.notes if d in judgement.reported)
+    return Rewritten(done.text, before, after, done.fixed, notes, done.reducers)
 
 
 def _without_rewrites(

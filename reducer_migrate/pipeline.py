@@ -8,13 +8,14 @@ from __future__ import annotations
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from reducer_migrate import engine, fault
-from reducer_migrate.baseline import Baseline
 from reducer_migrate.config import Config, ConfigError
 from reducer_migrate.diagnostic import Diagnostic
+from reducer_migrate.documents.judge import DocumentJudgement, carry_out, judge, offers
 from reducer_migrate.files.atomic import replace_content
-from reducer_migrate.judge import Judgement, Policy, carry_out, judge, offers
+from reducer_migrate.judge import Judgement, Policy
 from reducer_migrate.release import Releases, Resolved, resolve
 from reducer_migrate.report.model import Offer
 from reducer_migrate.selection import Selection
@@ -22,6 +23,9 @@ from reducer_migrate.settings import Mode, Settings
 from reducer_migrate.source import Source, UndecodableError
 from reducer_rules import Target
 from reducer_rules.timeline import Dialect
+
+if TYPE_CHECKING:
+    from reducer_migrate.baseline import Baseline
 
 #: The formats that carry rewrites, which costs making them.
 _WITH_FIXES = frozenset({"json", "sarif"})
@@ -97,12 +101,23 @@ class Pipeline:
                 traceback.print_exc()
             return _failed(name, raw, fault.internal(name, error))
 
+    def policy_of(self, path: str) -> Policy | None:
+        """How the file at `path` is judged, without the baseline; None where it is excluded.
+
+        Raises:
+            ConfigError: its configuration cannot be used.
+        """
+        config = self._settings.config_of(path)
+        if config.excludes(path):
+            return None
+        return self._policy(config, self._releases.of(path, _configured(config)))
+
     def _judge(
         self, path: str, raw: bytes, config: Config, resolved: Resolved, *, stored: bool
     ) -> Outcome:
         mode = self._settings.mode
         policy = self._policy(config, resolved)
-        judgement = judge(Source.read(path, raw), policy)
+        judgement = judge(path, raw, policy)
         if mode is Mode.CHECK or not judgement.pending:
             wanted = self._settings.options.output_format in _WITH_FIXES
             offered = offers(judgement, policy) if wanted else {}
@@ -151,6 +166,7 @@ def _outcome(judgement: Judgement, old: bytes, new: bytes) -> Outcome:
         new=new,
         suppressed=len(triage.suppressed),
         adopted=triage.baselined,
+        failed=isinstance(judgement, DocumentJudgement) and judgement.failed,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from reducer_migrate.config import Config
+from reducer_migrate.documents import SUFFIXES as DOCUMENTS
 from reducer_migrate.files.backup import original_of
 from reducer_migrate.files.ignore import Patterns
 from reducer_migrate.files.read import read_candidate
@@ -61,7 +62,7 @@ class Run:
         baseline = self._load_baseline(reporter)
         pool = Pool(self.settings, baseline)
         try:
-            for outcome in pool.outcomes(self._items(walk(paths, exclude))):
+            for outcome in pool.outcomes(self._items(walk(paths, exclude, self._suffixes()))):
                 self._report(outcome, reporter)
         finally:
             self._progress.hide()
@@ -91,6 +92,10 @@ class Run:
         if mode is Mode.WRITE:
             self._out.bytes(content)
         return self._finish(reporter, baseline)
+
+    def _suffixes(self) -> tuple[str, ...]:
+        """What to look for in directories. A file that is named is looked at whatever its name."""
+        return (".py", *DOCUMENTS) if self.config.include_docs else (".py",)
 
     def _reporter(self, usual: Output) -> Reporter:
         format = self.config.output_format or "text"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 SUBCOMMANDS = {
     "explain": "reducer_migrate.catalogue_commands:explain",
     "rules": "reducer_migrate.catalogue_commands:rules",
+    "server": "reducer_migrate.server.command:server",
     "completion": "reducer_migrate.completion:completion",
 }
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from reducer_migrate.baseline import Baseline
 from reducer_migrate.diagnostic import Diagnostic
 from reducer_migrate.engine import Analysis
 from reducer_migrate.selection import Selection
 from reducer_migrate.source import Source
 from reducer_migrate.suppression import suppress
 from reducer_rules import Fix
+
+if TYPE_CHECKING:
+    from reducer_migrate.baseline import Baseline
 
 
 @dataclass(frozen=True, slots=True)

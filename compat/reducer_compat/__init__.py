@@ -1,4 +1,32 @@
-"""v2 reducers for every TileLang release, and the interpreter that checks them.
+"""v2 reducers, right on every TileLang release.
 
-Nothing heavy is imported here: `reducer_compat.simt` stands alone.
+Importing this package changes TileLang in this process: kernels traced from then on get the
+semantics of TileLang's second reducer design, on every tested release and from one source.
+
+`REDUCER_COMPAT` names the lowering:
+
+- ``auto`` (default): TileLang's own where it has one and it suffices, else ours;
+- ``native``: TileLang's own, wherever it has one;
+- ``canonical``: ours;
+- ``off``: importing changes nothing.
+
+`REDUCER_COMPAT_PLAN=wide` keeps one partial per participant and output, for comparison.
 """
+
+from reducer_compat.errors import ReducerError, UnsupportedTileLangError
+from reducer_compat.install import Status, install, status, uninstall
+from reducer_compat.modes import Mode
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Mode",
+    "ReducerError",
+    "Status",
+    "UnsupportedTileLangError",
+    "install",
+    "status",
+    "uninstall",
+]
+
+install()

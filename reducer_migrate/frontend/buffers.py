@@ -39,10 +39,9 @@ class Buffer:
 def declared_buffers(scope: Scope) -> dict[str, Buffer]:
     """Every buffer that a function declares once, by name: parameters and allocations."""
     found: dict[str, Buffer] = {}
-    if isinstance(scope.node, ast.Module):
-        return found
-    for parameter in parameters(scope.node):
-        _declare(found, parameter.arg, parameter.annotation, scope)
+    if not isinstance(scope.node, ast.Module):
+        for parameter in parameters(scope.node):
+            _declare(found, parameter.arg, parameter.annotation, scope)
     for node in scope.nodes:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             _declare(found, node.target.id, node.annotation, scope)

@@ -12,8 +12,7 @@ from reducer_rules import Fix
 
 def render(diagnostics: Sequence[Diagnostic], fixes: Fixes, out: TextIO) -> None:
     for diagnostic in diagnostics:
-        start = diagnostic.start
         mark = " [*]" if diagnostic.fix is Fix.SAFE else ""
         message = " ".join(diagnostic.message.split())
-        place = f"{diagnostic.path}:{start.line}:{start.column}"
+        place = f"{diagnostic.path}:{diagnostic.place}"
         out.write(f"{place}: {diagnostic.code}{mark} {message}\n")

@@ -18,7 +18,7 @@ FORMATS = ("concise", "json", "sarif", "github", "gitlab", "junit")
 
 def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Diagnostics by path, position and code: the order of every format."""
-    return sorted(diagnostics, key=lambda d: (d.path, d.start, d.end, d.code, d.message))
+    return sorted(diagnostics, key=lambda d: (d.path, d.file_start, d.file_end, d.code, d.message))
 
 
 def render(format: str, diagnostics: Iterable[Diagnostic], fixes: Fixes, out: TextIO) -> None:

@@ -18,7 +18,7 @@ def render(diagnostics: Sequence[Diagnostic], fixes: Fixes, out: TextIO) -> None
 
 
 def _command(diagnostic: Diagnostic) -> str:
-    start, end = diagnostic.start, diagnostic.end
+    start, end = diagnostic.file_start, diagnostic.file_end
     properties = {
         "file": shown_path(diagnostic.path),
         "line": start.line,
@@ -28,7 +28,7 @@ def _command(diagnostic: Diagnostic) -> str:
     if start.line == end.line:  # GitHub takes columns for a single line only
         properties |= {"col": start.column, "endColumn": end.column}
     written = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
-    place = f"{shown_path(diagnostic.path)}:{start.line}:{start.column}"
+    place = f"{shown_path(diagnostic.path)}:{diagnostic.place}"
     text = f"{place}: {diagnostic.code} {diagnostic.message}\nhelp: {diagnostic.help}"
     return f"::{_COMMANDS[diagnostic.severity]} {written}::{_data(text)}"
 

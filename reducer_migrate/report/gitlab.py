@@ -22,7 +22,7 @@ def render(diagnostics: Sequence[Diagnostic], fixes: Fixes, out: TextIO) -> None
             "severity": _SEVERITIES[diagnostic.severity],
             "location": {
                 "path": shown_path(diagnostic.path),
-                "lines": {"begin": diagnostic.start.line, "end": diagnostic.end.line},
+                "lines": {"begin": diagnostic.file_start.line, "end": diagnostic.file_end.line},
             },
         }
         for diagnostic, fingerprint in zip(diagnostics, fingerprints(diagnostics), strict=True)

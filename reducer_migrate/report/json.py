@@ -20,8 +20,10 @@ def render(diagnostics: Sequence[Diagnostic], fixes: Fixes, out: TextIO) -> None
 
 def finding(diagnostic: Diagnostic, fixes: Fixes) -> dict[str, Any]:
     """One finding as JSON values, without its fingerprint."""
+    cell = {} if diagnostic.cell is None else {"cell": diagnostic.cell.number}
     return {
         "path": diagnostic.path,
+        **cell,
         "code": diagnostic.code,
         "name": diagnostic.name,
         "severity": diagnostic.severity.value,

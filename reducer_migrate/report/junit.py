@@ -40,10 +40,10 @@ def _suite(path: str, diagnostics: list[Diagnostic]) -> Iterator[str]:
 
 
 def _case(path: str, diagnostic: Diagnostic) -> Iterator[str]:
-    start = diagnostic.start
-    name = f"{diagnostic.code} {diagnostic.name} at {start.line}:{start.column}"
+    start = diagnostic.file_start
+    name = f"{diagnostic.code} {diagnostic.name} at {diagnostic.place}"
     place = f'file={_attribute(path)} line="{start.line}" column="{start.column}"'
-    body = _text(f"{path}:{start.line}:{start.column}: {diagnostic.message}")
+    body = _text(f"{path}:{diagnostic.place}: {diagnostic.message}")
     body += _text(f"\nhelp: {diagnostic.help}")
     yield f"    <testcase name={_attribute(name)} classname={_attribute(path)} {place}>"
     if diagnostic.severity is Severity.ERROR:

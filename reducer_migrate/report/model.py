@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from reducer_migrate.diagnostic import Diagnostic, Edit, Group, Position
 from reducer_migrate.source import Source
@@ -63,7 +61,7 @@ def shown_path(path: str) -> str:
     """`path` relative to the working directory where it lies below it, with forward slashes."""
     relative = os.path.relpath(path)
     inside = relative != os.pardir and not relative.startswith(os.pardir + os.sep)
-    return Path(relative if inside else path).as_posix()
+    return (relative if inside else path).replace(os.sep, "/")
 
 
 def fingerprints(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:
@@ -72,6 +70,8 @@ def fingerprints(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:
     They depend on the path, code, reducer, the text of the line, and how many equal
     findings come before.
     """
+    import hashlib
+
     seen: Counter[tuple[str, ...]] = Counter()
     for diagnostic in diagnostics:
         line = " ".join(diagnostic.source_line.split())

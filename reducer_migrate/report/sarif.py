@@ -61,7 +61,7 @@ def _rule(entry: Entry) -> dict[str, Any]:
 def _result(diagnostic: Diagnostic, index: int, fingerprint: str, fixes: Fixes) -> dict[str, Any]:
     location = {
         "artifactLocation": _artifact(diagnostic.path),
-        "region": _region(diagnostic.start, diagnostic.end),
+        "region": _region(diagnostic.file_start, diagnostic.file_end),
     }
     result: dict[str, Any] = {
         "ruleId": diagnostic.code,

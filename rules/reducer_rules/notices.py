@@ -134,6 +134,20 @@ BROKEN_BASELINE = Notice(
     help="write it again with `--baseline FILE --write-baseline`",
 )
 
+UNREAD_FRAGMENT = Notice(
+    code="RM009",
+    name="unread-fragment",
+    severity=Severity.NOTE,
+    summary="a Python block in Markdown names a reducer operation and does not parse",
+    explanation=(
+        "Documentation shows fragments, so one that does not parse is no error. Blocks "
+        "indented as a whole, headers without their body, and `...` for parameters are read all "
+        "the same; what is left stays as it is, and this note says where."
+    ),
+    help="complete the fragment, or call the block something else than `python`",
+    invalid=("acc = T.alloc_reducer((1,), 'float32'",),
+)
+
 UNUSED_SUPPRESSION = Notice(
     code="RM901",
     name="unused-suppression",
@@ -169,6 +183,7 @@ NOTICES = (
     REWRITE_ABANDONED,
     INTERNAL_ERROR,
     BROKEN_BASELINE,
+    UNREAD_FRAGMENT,
     UNUSED_SUPPRESSION,
     UNKNOWN_SUPPRESSION,
 )

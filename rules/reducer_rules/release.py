@@ -45,7 +45,7 @@ TESTED = _releases("0.1.8", "0.1.9", "0.1.10", "0.1.11", "0.1.12", "0.1.13", "0.
 NATIVE_V2 = Release.parse("0.1.14")
 
 
-def tested(first: str, last: str) -> tuple[Release, ...]:
+def between(first: str, last: str) -> tuple[Release, ...]:
     """The tested releases from `first` to `last`, both included."""
     return tuple(r for r in TESTED if Release.parse(first) <= r <= Release.parse(last))
 

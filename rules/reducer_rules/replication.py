@@ -4,7 +4,7 @@ Up to TileLang 0.1.13 a `T.Parallel` nest that is bound to no other layout is fl
 vectors and dealt to the threads in turn. Where that leaves threads over, the whole loop is
 replicated on them; the finalize of a `replication="all"` reducer combines all threads, hence
 every replica. The model was checked against the code that each release generates
-(`tests/releases/test_replication.py`).
+(`tests/releases/test_wheel_replication.py`).
 """
 
 from __future__ import annotations

@@ -127,10 +127,10 @@ class UpdateForm(Enum):
 class Operands(Enum):
     """What a parallel loop nest accesses beside reducers, as far as it decides the loop's layout.
 
-    `MEMORY` is global and shared memory only. `ELEMENTWISE` adds fragments that the function
-    touches only in `T.copy`, `T.clear`, `T.fill` and the bodies of parallel loops. `COLLECTIVE` is any
-    access to a fragment where some fragment of the function is also an operand of another tile
-    operation (`T.gemm`, `T.reduce_max`, ...), which gives it a layout of its own.
+    `MEMORY` is global and shared memory only. `ELEMENTWISE` adds fragments, in a function that
+    uses its fragments only in `T.copy`, `T.clear`, `T.fill` and the bodies of parallel loops.
+    `COLLECTIVE` is an access to a fragment in a function where some fragment is an operand of
+    another tile operation (`T.gemm`, `T.reduce_max`, ...), which gives it a layout of its own.
     """
 
     MEMORY = "memory"

@@ -39,6 +39,10 @@ except SystemExit as exit:
     code = exit.code
 modules = [name for name in sys.modules]
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+# On Linux that counts the parent, too, from before the exec; this is the program alone.
+if sys.platform == "linux":
+    with open("/proc/self/status") as status:
+        peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
 with open("probe.json", "w") as file:
     print('{"code": %d, "peak": %d, "modules": %s}' % (code, peak, str(modules).replace("'", '"')),
           file=file)

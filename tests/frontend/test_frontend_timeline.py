@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from frontend_cases import EPOCH, events, kernel, timeline, unit
+from frontend_cases import EPOCH, HEAD, events, kernel, timeline, unit
 
 from reducer_rules import Op
 from reducer_rules.timeline import (
@@ -20,6 +20,7 @@ from reducer_rules.timeline import (
     LoadForm,
     Loop,
     LoopKind,
+    Operands,
     Store,
     Update,
     UpdateForm,
@@ -346,3 +347,74 @@ def test_imports_of_the_runtime_are_seen() -> None:
     assert unit("import reducer_compat\n").imports_compat
     assert unit("def f():\n    from reducer_compat import status\n").imports_compat
     assert not unit("# import reducer_compat\n").imports_compat
+
+
+@pytest.mark.parametrize(
+    ("launch", "threads"),
+    [
+        ("1, threads=256", 256),
+        ("1", 128),
+        ("1, threads=(32, 4)", 128),
+        ("1, threads=2 * 32", 64),
+        ("1, threads=n", None),
+        ("1, threads=(32, n)", None),
+        ("1, **options", None),
+    ],
+)
+def test_threads(launch: str, threads: int | None) -> None:
+    line = timeline(EPOCH, HEAD.replace("1, threads=128", launch))
+
+    assert line.kernel.threads == threads
+
+
+@pytest.mark.parametrize(
+    ("decorator", "expected"),
+    [
+        ('@tilelang.jit(pass_configs={"tl.disable_warp_specialized": True})', False),
+        (
+            "@tl.jit(-1, pass_configs={tl.PassConfigKey.TL_DISABLE_WARP_SPECIALIZED: True})",
+            False,
+        ),
+        ("@tl.jit(pass_configs=CONFIGS)", False),
+        ('@tl.jit(pass_configs={"tl.disable_warp_specialized": False})', None),
+        ("@tl.jit(pass_configs=unknown)", None),
+        ("@tl.jit", None),
+    ],
+)
+def test_warp_specialization(decorator: str, expected: bool | None) -> None:
+    configs = 'CONFIGS = {"tl.disable_warp_specialized": True}\n'
+    head = HEAD.replace("def factory", f"{decorator}\ndef factory")
+
+    assert timeline(EPOCH, configs + head).kernel.warp_specialized is expected
+
+
+@pytest.mark.parametrize(
+    ("operand", "use", "expected"),
+    [
+        ("A[i]", "", Operands.MEMORY),
+        ("S[i]", "", Operands.MEMORY),
+        ("F[i]", "", Operands.ELEMENTWISE),
+        ("F[i]", "T.copy(A, F)", Operands.ELEMENTWISE),
+        ("F[i]", "T.reduce_max(F, G, dim=0)", Operands.COLLECTIVE),
+        ("F[i]", "T.gemm(S, S, G)", Operands.COLLECTIVE),
+        ("mystery[i]", "", None),
+    ],
+)
+def test_operands_of_the_loop(operand: str, use: str, expected: Operands | None) -> None:
+    body = (
+        'F = T.alloc_fragment((8,), "float32")\nG = T.alloc_fragment((8,), "float32")\n'
+        f'S = T.alloc_shared((8,), "float32")\n{use}\n' + EPOCH.replace("A[i]", operand)
+    )
+    (update,) = timeline(body).updates
+
+    assert update.operands is expected
+
+
+def test_a_loop_without_stages_is_not_pipelined() -> None:
+    body = (
+        'acc = T.alloc_reducer((1,), "float32")\nfor k in T.Pipelined(4):\n    T.clear(acc)\n'
+        "    for j in T.Pipelined(4, num_stages=n):\n        T.clear(acc)\n"
+    )
+    outer, inner = timeline(body).inits[-1].loops
+
+    assert (outer.stages, inner.stages) == (0, None)

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from reducer_rules.release import NATIVE_V2, Release
+from reducer_rules.release import NATIVE_V2, TESTED, Release
 
+OLDEST = TESTED[0]
 _BATCH = Release.parse("0.1.10")
 _NO_WARP_SPECIALIZATION = {"tl.disable_warp_specialized": True}
 
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel of `kernels.py` and its arguments; inputs are all ones, or 1, 2, 3 ... by `count`."""
+    """A kernel of `kernels.py` and its arguments; inputs are ones, or 1, 2, 3 ... by `count`."""
 
     name: str
     kernel: str
@@ -22,7 +23,7 @@ class Case:
     count: bool = False
     arch: str = "sm_75"
     config: dict[str, Any] = field(default_factory=dict)
-    since: Release = Release.parse("0.1.8")
+    since: Release = OLDEST
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ Every function returns a `tilelang` PrimFunc; nothing is compiled here. All cont
 `A` and all results go to `B`, so that one pair of arrays tells what was counted.
 """
 
-# ruff: noqa: N803 -- tensors are upper case in TileLang
+# ruff: noqa: N803, N812 -- TileLang code names tensors and the language in upper case
 
 from __future__ import annotations
 

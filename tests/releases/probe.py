@@ -3,7 +3,7 @@
     PYTHONPATH=DIR/0.1.13:.:rules:compat python -m tests.releases.probe
 
 A line holds the case's name, and either the `error` of lowering or the `values` of the output
-and the kinds of `faults` that the interpreter found.
+and the kinds of `faults` that the interpreter found; or the `script` of what it does not know.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ def outcome(case: Case) -> dict[str, Any]:
         # Whatever TileLang raises is the observation.
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         return {"name": case.name, "error": f"{type(error).__name__}: {' | '.join(lines)}"}
-    result = simt.execute_lowered(lowered, *inputs(kernel, case.count))
+    try:
+        result = simt.execute_lowered(lowered, *inputs(kernel, case.count))
+    except simt.UnsupportedError:
+        return {"name": case.name, "script": "\n".join(map(str, lowered.device.values()))}
     values = [float(value) for value in result.outputs[0].reshape(-1)]
     faults = sorted({fault.kind for fault in result.report.faults})
     return {"name": case.name, "values": values, "faults": faults}

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 
 from reducer_rules.catalogue import rule
-from reducer_rules.release import Release, tested
+from reducer_rules.release import Release, between
 from reducer_rules.rule import ReleaseRule
 from tests.releases.cases import NATIVE_GRID
-from tests.releases.conftest import Probe
+from tests.releases.conftest import Outcome, Probe
 
-NATIVE = tested("0.1.14", "0.1.15")
-WIDTH_UNCHECKED = tested("0.1.8", "0.1.12")
+NATIVE = between("0.1.14", "0.1.15")
+WIDTH_UNCHECKED = between("0.1.8", "0.1.12")
 WIDTH_ERROR = "XOR-butterfly AllReduce requires logical_width"
 LAYOUT_ERRORS = ("no available layout found", "does not form a bijective")
 
@@ -39,11 +40,15 @@ def test_rm301_two_sites_each_count_on_their_own(probed: Probe) -> None:
         ("serial inside", 128, 4),
         ("vectors of a serial loop", 2048, 16),
         ("beside a fragment write", 64, 2),
-        ("of a reduced fragment", 128, 16),
     ],
 )
 def test_rm301_other_loops(probed: Probe, name: str, right: float, times: int) -> None:
     assert probed[name].sums_to(right * times if probed.within(affected("RM301")) else right)
+
+
+def test_rm301_a_fragment_that_a_reduction_laid_out(probed: Probe) -> None:
+    # No factor is predicted for these: native v2 loses contributions where v1 multiplied them.
+    assert probed["of a reduced fragment"].sums_to(16 if probed.within(NATIVE) else 128 * 16)
 
 
 def test_rm301_max_is_right_everywhere(probed: Probe) -> None:
@@ -75,21 +80,31 @@ def test_rm302_other_batches(probed: Probe) -> None:
     assert "batch (3) must evenly divide" in probed["batch 3"].error
 
 
+def assert_complete(pipeline: Outcome) -> None:
+    """The sums are right; where the interpreter cannot run the pipeline, nothing is missing."""
+    if pipeline.script:
+        assert re.search(r"acc\w*\[.*\] = T\.(Broadcast\(T\.)?float32\(0", pipeline.script)
+        assert re.search(r"\bB\w*\[.*\] = acc", pipeline.script)
+    else:
+        assert pipeline.sums_to(512)
+
+
 def test_rm303_a_warp_specialized_pipeline(probed: Probe) -> None:
     found = probed["pipeline sm_90"]
     if not probed.within(affected("RM303")):
-        assert found.sums_to(512)
-        return
-    assert "unwritten-read" in found.faults
-    assert all(math.isnan(value) for value in found.values)
-    assert ("unwritten-output" in found.faults) == (probed.release > Release.parse("0.1.11"))
+        assert_complete(found)
+    else:
+        assert "unwritten-read" in found.faults
+        assert all(math.isnan(value) for value in found.values)
+        lost_result = probed.release > Release.parse("0.1.11")
+        assert ("unwritten-output" in found.faults) == lost_result
 
 
 @pytest.mark.parametrize(
     "name", ["pipeline sm_80", "pipeline of no stage", "pipeline without warp specialization"]
 )
 def test_rm303_other_pipelines_are_right_everywhere(probed: Probe, name: str) -> None:
-    assert probed[name].sums_to(512)
+    assert_complete(probed[name])
 
 
 @pytest.mark.parametrize(("name", "right"), [("96 threads", 96), ("24 threads", 24)])

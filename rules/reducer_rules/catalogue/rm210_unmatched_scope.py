@@ -104,14 +104,16 @@ def _mismatch(finalize: Finalize, life: Lifetime) -> str | None:
         return None
     outside = _outside(opener, finalize, life)
     if outside is not None:
-        return f"initialized {_inside(outside)} on line {outside.span.line}, and finalized outside"
+        return f"initialized {_inside(outside)}{_on_line(outside)}, and finalized outside"
     loop = next((frame for frame in finalize.loops if frame not in opener.loops), None)
     if loop is not None:
-        return (
-            f"finalized in a {loop.kind.value} loop on line {loop.span.line}, and initialized "
-            "outside"
-        )
+        return f"finalized in a {loop.kind.value} loop{_on_line(loop)}, and initialized outside"
     return None
+
+
+def _on_line(frame: Frame) -> str:
+    """Where a loop or branch starts; TIR does not say."""
+    return f" on line {frame.span.line}" if frame.span.line else ""
 
 
 def _outside(opener: Event, finalize: Finalize, life: Lifetime) -> Frame | None:

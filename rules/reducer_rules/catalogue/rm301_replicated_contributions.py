@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from reducer_rules.monoid import Op
 from reducer_rules.nest import Nest, fully_replicated, is_power_of_two, nest_of
-from reducer_rules.release import Release, named, tested
+from reducer_rules.release import Release, between, named
 from reducer_rules.replication import replicas, tiles
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import Operands, Timeline, Update
@@ -18,7 +18,7 @@ from reducer_rules.timeline import Operands, Timeline, Update
 class ReplicatedContributions(ReleaseRule):
     code = "RM301"
     name = "replicated-contributions"
-    affected = tested("0.1.8", "0.1.13")
+    affected = between("0.1.8", "0.1.13")
     summary = "the replicas of a parallel loop are summed into the result"
     explanation = (
         "Up to TileLang 0.1.13 a parallel loop of fewer iterations than threads is executed by "

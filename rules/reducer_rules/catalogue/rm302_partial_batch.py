@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reducer_rules.nest import fully_replicated, outputs
-from reducer_rules.release import NATIVE_V2, Release, named, tested
+from reducer_rules.release import NATIVE_V2, Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import Dialect, Timeline
 
@@ -19,14 +19,14 @@ _WARP = 32
 class PartialBatch(ReleaseRule):
     code = "RM302"
     name = "partial-batch"
-    affected = tested("0.1.10", "0.1.15")
+    affected = between("0.1.10", "0.1.15")
     summary = "a batched finalize reduces its first batch only"
     explanation = (
         "With `batch` the finalize calls the batched collective once, on the first `batch` "
         "outputs; the others keep the partial of one thread (tile-ai/tilelang#2623). A batch of 1 "
         "and one of all outputs are right, as is any batch on at most 32 threads. Seen in the code "
-        "of TileLang 0.1.10, the first with `batch`, to 0.1.15, where v1 and v2 code is affected; a "
-        "batch that does not divide the outputs fails to compile there."
+        "of TileLang 0.1.10, the first with `batch`, to 0.1.15, in v1 and v2 spelling; a batch "
+        "that does not divide the outputs fails to compile there."
     )
     help = "drop `batch`, which is a hint, or import reducer_compat, which ignores it"
     example_target = Target(Release.parse("0.1.13"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reducer_rules.nest import fully_replicated
-from reducer_rules.release import Release, named, tested
+from reducer_rules.release import Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import Event, Loop, LoopKind, Timeline
 
@@ -18,7 +18,7 @@ _ONLY_CLEAR = Release.parse("0.1.11")
 class LostClearOrResult(ReleaseRule):
     code = "RM303"
     name = "lost-clear-or-result"
-    affected = tested("0.1.11", "0.1.13")
+    affected = between("0.1.11", "0.1.13")
     summary = "a warp-specialized pipeline drops the clear of the reducer, or its result"
     explanation = (
         "On sm_90 and later a `T.Pipelined` loop of at least one stage is warp-specialized by "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reducer_rules.nest import fully_replicated, is_power_of_two, outputs
-from reducer_rules.release import NATIVE_V2, Release, named, tested
+from reducer_rules.release import NATIVE_V2, Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import Timeline
 
@@ -19,14 +19,15 @@ _CHECKED = Release.parse("0.1.13")
 class ThreadCount(ReleaseRule):
     code = "RM304"
     name = "thread-count"
-    affected = tested("0.1.8", "0.1.15")
+    affected = between("0.1.8", "0.1.15")
     summary = "the threads of the finalize are no power of two"
     explanation = (
         "The collective of TileLang is a butterfly over pairs of threads, which only powers of two "
-        "close (tile-ai/tilelang#2542). TileLang 0.1.8 to 0.1.12 generate it all the same: it reads "
-        "its workspace out of bounds and leaves contributions out, for every op. 0.1.13 to 0.1.15 "
-        "refuse to compile with an internal error. From 0.1.14 on a reducer of several outputs "
-        "compiles where its rows lie within single threads, so only one output is reported there."
+        "close (tile-ai/tilelang#2542). TileLang 0.1.8 to 0.1.12 generate it all the same: it "
+        "leaves contributions out, for every op, and above 32 threads reads its workspace out of "
+        "bounds. 0.1.13 to 0.1.15 refuse to compile with an internal error. From 0.1.14 on a "
+        "reducer of several outputs compiles where its rows lie within single threads, so only "
+        "a reducer of one output is reported there."
     )
     help = "launch a power of two of threads, or import reducer_compat, which combines any count"
     example_target = Target(Release.parse("0.1.12"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reducer_rules.nest import Nest, nest_of
-from reducer_rules.release import NATIVE_V2, Release, named, tested
+from reducer_rules.release import NATIVE_V2, Release, between, named
 from reducer_rules.replication import tiles, tiles_native
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import Operands, Timeline, Update
@@ -17,7 +17,7 @@ from reducer_rules.timeline import Operands, Timeline, Update
 class RaggedTile(ReleaseRule):
     code = "RM305"
     name = "ragged-tile"
-    affected = tested("0.1.8", "0.1.15")
+    affected = between("0.1.8", "0.1.15")
     summary = "the tile of a reducing loop does not divide over the threads"
     explanation = (
         "TileLang 0.1.8 to 0.1.13 deal a reducing loop of more iterations than threads evenly, or "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reducer_rules.release import Release, named, tested
+from reducer_rules.release import Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import Escape, EscapeKind, Event, Store, Timeline, Update
 
@@ -15,11 +15,11 @@ from reducer_rules.timeline import Escape, EscapeKind, Event, Store, Timeline, U
 class FinalizeWithoutUpdate(ReleaseRule):
     code = "RM306"
     name = "finalize-without-update"
-    affected = tested("0.1.8", "0.1.13")
+    affected = between("0.1.8", "0.1.13")
     summary = "a reducer is finalized and never updated"
     explanation = (
-        "Up to TileLang 0.1.13 only accesses to its elements give a reducer its layout. A finalize with none "
-        "between it and the clear ends in an internal error, `bad_optional_access` "
+        "Up to TileLang 0.1.13 only accesses to its elements give a reducer its layout. A finalize "
+        "with none between it and the clear ends in an internal error, `bad_optional_access` "
         "(tile-ai/tilelang#3033), also where `T.reduce` was meant to fill the reducer. TileLang "
         "0.1.14 and later compile it and give the identity."
     )

@@ -1,0 +1,177 @@
+"""Everything that differs between TileLang releases; no other module asks for a version.
+
+A feature is asked for by its presence where that is possible. The facts behind the version
+checks were established on the wheels from 0.1.8 to 0.1.15.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+from reducer_compat.errors import UnsupportedTileLangError
+from reducer_rules.release import NATIVE_V2, TESTED, Release
+
+#: How to go on without this package.
+WAY_OUT = "set REDUCER_COMPAT=off to import without it"
+#: The first TileLang pass of every pipeline, on all releases, that sees thread bindings.
+FIRST_PASS = "AddWrapperForSingleBufStore"
+INFERENCE_PASS = "LayoutInference"
+LOWER_PASS = "LowerTileOp"
+#: Modules that hold a name of the language surface, oldest spelling first.
+SURFACE_MODULES = ("tilelang.language", "tilelang.language.common")
+
+
+def tested_range() -> str:
+    return f"{TESTED[0]} to {TESTED[-1]}"
+
+
+def _import_tilelang() -> Any:
+    try:
+        import tilelang
+        from tilelang import tvm  # noqa: F401
+    except Exception as error:
+        raise UnsupportedTileLangError(
+            "RC001",
+            f"TileLang cannot be imported: {error}",
+            fix=f"{_import_hint(str(error))}; {WAY_OUT}",
+        ) from error
+    return tilelang
+
+
+def _import_hint(text: str) -> str:
+    if "undefined symbol" in text or "tvm_ffi" in text or "apache" in text:
+        return (
+            "another TVM beside TileLang replaced its apache-tvm-ffi; uninstall apache-tvm and "
+            "reinstall tilelang"
+        )
+    if "libz3" in text:
+        return "put the lib directory of z3-solver on LD_LIBRARY_PATH or reinstall tilelang"
+    return f"install tilelang {tested_range()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """The handles of one TileLang: its TIR namespace and the statements it is made of."""
+
+    release: Release
+    tilelang: ModuleType
+    tvm: ModuleType
+    tir: ModuleType
+    block: Any
+    block_realize: Any
+
+    @property
+    def native_v2(self) -> bool:
+        """Whether TileLang lowers v2 reducers itself."""
+        return self.release >= NATIVE_V2
+
+    @property
+    def statement_names(self) -> dict[str, str]:
+        """The registered type names of the statements that our rewrites match."""
+        prefix = self.tir.__name__.rsplit(".", 1)[-1]
+        block = "SBlock" if self.block.__name__ == "SBlock" else "Block"
+        names = ("For", "Evaluate", "BufferStore", "BufferLoad", "AttrStmt", "SeqStmt")
+        return {**{name: f"{prefix}.{name}" for name in names}, "Block": f"{prefix}.{block}"}
+
+    def op(self, name: str) -> Any:
+        """A builtin operator of TIR, for instance `call_extern`."""
+        return self.tvm.ir.Op.get(f"{self.tir.__name__.rsplit('.', 1)[-1]}.{name}")
+
+    def for_loop(self, template: Any, **changes: Any) -> Any:
+        """A copy of a `For` with some of its fields changed."""
+        fields = {
+            name: getattr(template, name)
+            for name in ("loop_var", "min", "extent", "kind", "body", "thread_binding")
+        }
+        fields["annotations"] = dict(template.annotations.items())
+        fields.update(changes)
+        return self.tir.For(
+            *(fields[name] for name in _FOR_FIELDS), span=getattr(template, "span", None)
+        )
+
+    def block_copy(self, template: Any, **changes: Any) -> Any:
+        """A copy of a block with some of its fields changed."""
+        fields = {name: getattr(template, name) for name in _BLOCK_FIELDS}
+        fields["annotations"] = dict(template.annotations.items())
+        fields.update(changes)
+        return self.block(
+            *(fields[name] for name in _BLOCK_FIELDS), span=getattr(template, "span", None)
+        )
+
+    def target(self, kind: str, arch: str) -> Any:
+        """A target in the spelling of this release: a string to 0.1.9, a dict after."""
+        key = "mcpu" if kind == "hip" else "arch"
+        if self.release < Release.parse("0.1.10"):
+            return self.tvm.target.Target(f"{kind} -{key}={arch}")
+        return self.tvm.target.Target({"kind": kind, key: arch})
+
+    def evaluate(self, call: Any) -> None:
+        """Add an expression as a statement to the kernel being traced."""
+        import tilelang.language as language
+
+        language.evaluate(call)
+
+    def fragment(self, shape: Any, thread: Any, index: Any) -> Any:
+        """A layout from functions of the loop variables to a thread and to an index."""
+        from tilelang.layout import Fragment
+
+        return Fragment(tuple(shape), forward_thread_fn=thread, forward_index_fn=index)
+
+    def layout_thread(self, layout: Any) -> Any:
+        """The thread expression of a `Fragment`, over the placeholders `_i`, `_j`, ..., `_rep`."""
+        return layout.thread
+
+
+_FOR_FIELDS = ("loop_var", "min", "extent", "kind", "body", "thread_binding", "annotations")
+_BLOCK_FIELDS = (
+    "iter_vars",
+    "reads",
+    "writes",
+    "name_hint",
+    "body",
+    "init",
+    "alloc_buffers",
+    "match_buffers",
+    "annotations",
+)
+
+
+def _release_of(tilelang: ModuleType) -> Release:
+    text = str(getattr(tilelang, "__version__", "unknown"))
+    try:
+        release = Release.parse(re.split(r"[+]", text)[0])
+    except ValueError:
+        release = None
+    if release is None or release not in TESTED:
+        raise UnsupportedTileLangError(
+            "RC001",
+            f"reducer_compat was tested on TileLang {tested_range()}; this is {text}",
+            fix=f"install a tested TileLang, or {WAY_OUT}",
+        )
+    return release
+
+
+@lru_cache(maxsize=1)
+def adapter() -> Adapter:
+    """The adapter of the installed TileLang.
+
+    Raises:
+        UnsupportedTileLangError: TileLang is missing, broken, or outside the tested range.
+    """
+    tilelang = _import_tilelang()
+    release = _release_of(tilelang)
+    tvm = tilelang.tvm
+    tir = tvm.tirx if hasattr(tvm, "tirx") else tvm.tir
+    suffix = "SBlock" if hasattr(tir, "SBlock") else "Block"
+    return Adapter(
+        release=release,
+        tilelang=tilelang,
+        tvm=tvm,
+        tir=tir,
+        block=getattr(tir, suffix),
+        block_realize=getattr(tir, f"{suffix}Realize"),
+    )

@@ -1,0 +1,43 @@
+"""The errors this package raises.
+
+Codes: ``RM2xx`` come from `reducer_rules`, the others from here:
+
+- ``RC001``: the installed TileLang is outside the tested range, or is broken.
+- ``RC002``: a statement of a reducer reached the compiler in a form it cannot follow.
+- ``RC003``: TileLang itself cannot lay out the other operations of the kernel.
+- ``RC004``: something this package does not support yet, named in the message.
+- ``RC005``: something of ours survived lowering (an error in this package).
+"""
+
+from __future__ import annotations
+
+
+class ReducerError(RuntimeError):
+    """A reducer that cannot be compiled as written.
+
+    Attributes:
+        code: the code of the rule, or one of the codes above.
+        kernel: the name of the kernel, empty outside one.
+        location: ``file:line`` of the statement, empty where unknown.
+        fix: what to change, empty where there is no short answer.
+    """
+
+    def __init__(
+        self, code: str, message: str, *, kernel: str = "", location: str = "", fix: str = ""
+    ) -> None:
+        self.code = code
+        self.message = message
+        self.kernel = kernel
+        self.location = location
+        self.fix = fix
+        super().__init__(self._render())
+
+    def _render(self) -> str:
+        where = f"{self.location}: " if self.location else ""
+        kernel = f" (kernel {self.kernel})" if self.kernel else ""
+        fix = f"\n  fix: {self.fix}" if self.fix else ""
+        return f"{where}{self.code} {self.message}{kernel}{fix}"
+
+
+class UnsupportedTileLangError(ReducerError, ImportError):
+    """`import reducer_compat` met a TileLang it was not tested on, or a broken one."""

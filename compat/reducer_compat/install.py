@@ -1,0 +1,142 @@
+"""Put the runtime into TileLang, and take it out again."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from reducer_compat import cache
+from reducer_compat.adapter import SURFACE_MODULES, adapter
+from reducer_compat.modes import Mode, mode
+from reducer_compat.pipeline import SPLICES, spliced
+from reducer_compat.surface import language, stores
+from reducer_rules.timeline import InitForm
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What is in place.
+
+    Attributes:
+        installed: whether TileLang is changed right now.
+        mode: the mode that the environment names.
+        release: the installed TileLang.
+        patched: the names that were replaced, ``module.attribute``.
+    """
+
+    installed: bool
+    mode: Mode
+    release: str
+    patched: tuple[str, ...]
+
+
+@dataclass
+class _Patches:
+    """Attributes that were replaced, so that they can be put back."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    saved: list[tuple[Any, str, Any]] = field(default_factory=list)
+
+    def replace(self, owner: Any, name: str, value: Any) -> None:
+        self.saved.append((owner, name, owner.__dict__.get(name, _ABSENT)))
+        setattr(owner, name, value)
+
+    def restore(self) -> None:
+        while self.saved:
+            owner, name, value = self.saved.pop()
+            if value is _ABSENT:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)
+
+
+_ABSENT = object()
+_PATCHES = _Patches()
+
+
+def install() -> Status:
+    """Put the runtime in place; a second call changes nothing.
+
+    Raises:
+        UnsupportedTileLangError: the installed TileLang is unknown or broken.
+        ReducerError: `REDUCER_COMPAT` names no mode.
+    """
+    if mode() is Mode.OFF:
+        return status()
+    adapter()
+    with _PATCHES.lock:
+        if not _PATCHES.saved:
+            try:
+                _patch_all()
+            except BaseException:
+                _PATCHES.restore()
+                raise
+            cache.forget_objects()
+    return status()
+
+
+def uninstall() -> Status:
+    """Put TileLang back as it was."""
+    with _PATCHES.lock:
+        if _PATCHES.saved:
+            _PATCHES.restore()
+            cache.forget_objects()
+    return status()
+
+
+def status() -> Status:
+    """What is in place now."""
+    chosen = mode()
+    release = "" if chosen is Mode.OFF and not _PATCHES.saved else str(adapter().release)
+    names = tuple(
+        f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
+        for owner, name, _ in _PATCHES.saved
+    )
+    return Status(bool(_PATCHES.saved), chosen, release, names)
+
+
+def _patch_all() -> None:
+    _patch_surface()
+    _patch_passes()
+    cache.patch(_PATCHES.replace)
+
+
+def _patch_surface() -> None:
+    from tilelang.language.eager.builder import Builder
+
+    for module in _surface_modules():
+        for name, function in _surface(module).items():
+            _PATCHES.replace(module, name, function)
+    _PATCHES.replace(Builder, "assign_slice", stores.assign_slice(Builder.assign_slice))
+    _PATCHES.replace(Builder, "aug_assign_slice", stores.aug_assign_slice(Builder.aug_assign_slice))
+
+
+def _surface_modules() -> list[Any]:
+    found = []
+    for name in SURFACE_MODULES:
+        try:
+            found.append(importlib.import_module(name))
+        except ModuleNotFoundError:
+            continue
+    return found
+
+
+def _surface(module: Any) -> dict[str, Callable[..., Any]]:
+    return {
+        "alloc_reducer": language.alloc_reducer,
+        "reducer_init": language.reducer_init,
+        "reducer_update": language.reducer_update,
+        "finalize_reducer": language.finalize_reducer,
+        "clear": language.opening(module.clear, InitForm.CLEAR),
+        "fill": language.opening(module.fill, InitForm.FILL),
+    }
+
+
+def _patch_passes() -> None:
+    import tilelang.transform as transform
+
+    for name, around in SPLICES.items():
+        _PATCHES.replace(transform, name, spliced(getattr(transform, name), around))

@@ -1,0 +1,79 @@
+"""Markers: how the statements of a reducer travel through TileLang as calls of no function.
+
+A marker is ``call_extern("handle", "reducer_compat.KIND", ...)``. The language surface writes
+the first five kinds, `carry` turns them into code and into the sixth:
+
+    alloc     acc[0..], op, replication, location
+    init      acc[0..], form, location[, seed]
+    update    acc[0..], form, combine, location, value, indices...
+    store     acc[0..], what, location, value, indices...
+    finalize  acc[0..], batch, location[, dst[0..]]
+    partial   op, partial[0], flat index, value, thread
+
+A marker that reaches code generation is a call of an undeclared function: it cannot compile
+to a wrong number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reducer_compat.adapter import adapter
+
+PREFIX = "reducer_compat."
+NONE = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A marker read back from TIR. `target` is the reducer's buffer, None for `partial`."""
+
+    kind: str
+    args: tuple[Any, ...]
+
+    @property
+    def target(self) -> Any:
+        return self.args[0].buffer
+
+    def text(self, position: int) -> str:
+        return str(self.args[position].value)
+
+
+def build(kind: str, *args: Any) -> Any:
+    """The call of one marker; Python strings become string literals."""
+    here = adapter()
+    literal = here.tir.StringImm
+    operands = [literal(PREFIX + kind)]
+    operands += [literal(arg) if isinstance(arg, str) else arg for arg in args]
+    return here.tir.Call("handle", here.op("call_extern"), operands)
+
+
+def origin(buffer: Any) -> Any:
+    """`buffer[0, ..., 0]`: names a buffer inside a marker without using a loop variable."""
+    tir = adapter().tir
+    return tir.BufferLoad(buffer, [tir.IntImm("int32", 0)] * len(buffer.shape))
+
+
+def read(stmt: Any) -> Marker | None:
+    """The marker that a statement is, or None."""
+    tir = adapter().tir
+    return call_marker(stmt.value) if isinstance(stmt, tir.Evaluate) else None
+
+
+def call_marker(call: Any) -> Marker | None:
+    """The marker that an expression is, or None."""
+    tir = adapter().tir
+    if not isinstance(call, tir.Call) or not call.args:
+        return None
+    name = call.args[0]
+    if not isinstance(name, tir.StringImm) or not str(name.value).startswith(PREFIX):
+        return None
+    return Marker(str(name.value)[len(PREFIX) :], tuple(call.args[1:]))
+
+
+def operands(values: Sequence[Any]) -> list[Any]:
+    """Python numbers as 32-bit constants, everything else as it is."""
+    tir = adapter().tir
+    return [tir.IntImm("int32", value) if isinstance(value, int) else value for value in values]

@@ -1,0 +1,376 @@
+"""Read the reducers of a kernel: their statements, sites, and timelines."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import Any
+
+from reducer_compat import marker, tree
+from reducer_compat.adapter import adapter
+from reducer_compat.marker import Marker
+from reducer_rules.monoid import Op
+from reducer_rules.timeline import (
+    Alloc,
+    Batch,
+    Branch,
+    Condition,
+    Context,
+    Escape,
+    EscapeKind,
+    Event,
+    Fill,
+    Finalize,
+    Index,
+    Init,
+    InitForm,
+    Kernel,
+    Load,
+    LoadForm,
+    Loop,
+    LoopKind,
+    Span,
+    Store,
+    Timeline,
+    Update,
+    UpdateForm,
+)
+
+
+@dataclass
+class Reducer:
+    """One `T.alloc_reducer`: its buffer and everything the kernel does to it.
+
+    `locations` maps an event's ident to its ``file:line``.
+    """
+
+    buffer: Any
+    op: Op
+    replication: str | None
+    location: str
+    events: list[Event] = field(default_factory=list)
+    locations: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return str(self.buffer.name)
+
+    @property
+    def dtype(self) -> str:
+        return str(self.buffer.dtype)
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        return tuple(tree.constant(extent) for extent in self.buffer.shape)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether some finalize writes the result into the reducer itself."""
+        return any(isinstance(e, Finalize) and e.destination is None for e in self.events)
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """The reducers of one kernel, in the order of their allocation.
+
+    `threads` is the thread variable and the number of participants: all the threads that the
+    kernel's author asked for. Warp specialization adds producers later, elsewhere.
+    """
+
+    kernel: str
+    reducers: tuple[Reducer, ...]
+    thread: Any
+    threads: int
+    extra_dimensions: tuple[int, ...] = ()
+
+    def of(self, buffer: Any) -> Reducer | None:
+        """The reducer that `buffer` is, or None."""
+        return next((r for r in self.reducers if r.buffer.data.same_as(buffer.data)), None)
+
+    def timelines(self, warp_specialized: bool | None) -> tuple[Timeline, ...]:
+        """One timeline per reducer, for the rules."""
+        kernel = Kernel(self.kernel, self.threads, warp_specialized)
+        return tuple(Timeline(r.name, tuple(r.events), kernel) for r in self.reducers)
+
+
+def has_markers(func: Any) -> bool:
+    """Whether a kernel uses reducers of this package."""
+    return any(marker.read(stmt) is not None for stmt in tree.walk(func.body))
+
+
+def collect(func: Any) -> Collected:
+    """Read all reducers of `func`."""
+    reader = _Reader(str(func.attrs["global_symbol"]) if func.attrs else "")
+    reader.visit(func.body, ())
+    return Collected(
+        reader.kernel,
+        tuple(reader.reducers),
+        reader.thread,
+        reader.threads,
+        tuple(reader.dimensions),
+    )
+
+
+class _Reader:
+    """One walk over the kernel, in program order, that keeps the control flow around it."""
+
+    def __init__(self, kernel: str) -> None:
+        self.kernel = kernel
+        self.reducers: list[Reducer] = []
+        self.thread: Any = None
+        self.threads = 1
+        self.dimensions: list[int] = []
+        self._idents = itertools.count()
+        self._thread_vars: list[Any] = []
+
+    def visit(self, stmt: Any, context: Context) -> None:
+        tir = adapter().tir
+        found = marker.read(stmt)
+        if found is not None:
+            self._marker(found, context)
+            return
+        self._loads(stmt, context)
+        if isinstance(stmt, tir.For):
+            self._loop(stmt, context)
+        elif isinstance(stmt, tir.While):
+            loop = Loop(next(self._idents), LoopKind.WHILE, Span(0))
+            self.visit(stmt.body, (*context, loop))
+        elif isinstance(stmt, tir.IfThenElse):
+            self._branch(stmt, context)
+        else:
+            self._binding(stmt)
+            for child in tree.children(stmt):
+                self.visit(child, context)
+
+    def _binding(self, stmt: Any) -> None:
+        tir = adapter().tir
+        if isinstance(stmt, tir.AttrStmt) and stmt.attr_key == "thread_extent":
+            self._thread_binding(str(stmt.node.thread_tag), stmt)
+        elif hasattr(stmt, "var") and hasattr(stmt, "value") and self._varies(stmt.value):
+            self._thread_vars.append(stmt.var)
+
+    def _thread_binding(self, tag: str, stmt: Any) -> None:
+        if not tag.startswith("threadIdx"):
+            return
+        extent = tree.constant(stmt.value) or 1
+        self._thread_vars.append(stmt.node.var)
+        if tag == "threadIdx.x":
+            self.thread, self.threads = stmt.node.var, extent
+        elif extent > 1:
+            self.dimensions.append(extent)
+
+    def _varies(self, expr: Any) -> bool:
+        return any(
+            any(var.same_as(known) for known in self._thread_vars) for var in tree.variables(expr)
+        )
+
+    def _loop(self, stmt: Any, context: Context) -> None:
+        kind = loop_kind(stmt)
+        loops, body = parallel_nest(stmt) if kind is LoopKind.PARALLEL else ([stmt], stmt.body)
+        if kind is LoopKind.PARALLEL:
+            self._thread_vars.extend(loop.loop_var for loop in loops)
+        stages = stmt.annotations.get("num_stages")
+        frame = Loop(
+            next(self._idents),
+            kind,
+            Span(0),
+            tuple(str(loop.loop_var.name) for loop in loops),
+            tuple(tree.constant(loop.extent) for loop in loops),
+            None if stages is None else int(stages),
+        )
+        self.visit(body, (*context, frame))
+
+    def _branch(self, stmt: Any, context: Context) -> None:
+        ident, condition = next(self._idents), self._condition(stmt.condition)
+        for arm, body in enumerate(tree.children(stmt)):
+            branch = Branch(ident, arm, condition, Span(0), str(stmt.condition))
+            self.visit(body, (*context, branch))
+
+    def _condition(self, expr: Any) -> Condition:
+        if self._varies(expr):
+            return Condition.THREAD
+        if any(str(load.buffer.scope()) == "local" for load in tree.loads(expr)):
+            return Condition.UNKNOWN
+        return Condition.UNIFORM
+
+    def _marker(self, found: Marker, context: Context) -> None:
+        if found.kind == "alloc":
+            self._alloc(found, context)
+            return
+        reducer = self._of(found.target)
+        if reducer is None:
+            return
+        handler = {
+            "init": self._init,
+            "update": self._update,
+            "store": self._store,
+            "finalize": self._finalize,
+        }[found.kind]
+        handler(reducer, found, context)
+
+    def _of(self, buffer: Any) -> Reducer | None:
+        return next((r for r in self.reducers if r.buffer.data.same_as(buffer.data)), None)
+
+    def _add(self, reducer: Reducer, event: Event, where: str) -> None:
+        reducer.events.append(event)
+        reducer.locations[event.ident] = where
+
+    def _at(self, where: str, context: Context) -> dict[str, Any]:
+        line = where.rsplit(":", 1)[-1]
+        span = Span(int(line) if line.isdigit() else 0)
+        return {"ident": next(self._idents), "span": span, "context": context}
+
+    def _alloc(self, found: Marker, context: Context) -> None:
+        where = found.text(3)
+        replication = found.text(2)
+        reducer = Reducer(
+            found.target,
+            Op(found.text(1)),
+            None if replication == marker.NONE else replication,
+            where,
+        )
+        self.reducers.append(reducer)
+        event = Alloc(
+            **self._at(where, context),
+            shape=reducer.shape,
+            shape_text=str(found.target.shape),
+            dtype=reducer.dtype,
+            dtype_text=reducer.dtype,
+            op=reducer.op,
+            op_text=str(reducer.op),
+            replication=reducer.replication,
+        )
+        self._add(reducer, event, where)
+
+    def _init(self, reducer: Reducer, found: Marker, context: Context) -> None:
+        where = found.text(2)
+        seed = found.args[3] if len(found.args) > 3 else None
+        if seed is not None:
+            self._reads_in(seed, context, where)
+        event = Init(**self._at(where, context), form=InitForm[found.text(1)], fill=_fill(seed))
+        self._add(reducer, event, where)
+
+    def _update(self, reducer: Reducer, found: Marker, context: Context) -> None:
+        where, combine = found.text(3), found.text(2)
+        event = Update(
+            **self._at(where, context),
+            form=UpdateForm[found.text(1)],
+            combine=None if combine == marker.NONE else Op[combine],
+            indices=tuple(_index(index) for index in found.args[5:]),
+            contribution=str(found.args[4]),
+            contribution_dtype=str(found.args[4].dtype),
+        )
+        self._add(reducer, event, where)
+        for operand in found.args[4:]:
+            self._reads_in(operand, context, where, event.ident)
+
+    def _store(self, reducer: Reducer, found: Marker, context: Context) -> None:
+        where = found.text(2)
+        event = Store(**self._at(where, context), what=found.text(1))
+        self._add(reducer, event, where)
+
+    def _finalize(self, reducer: Reducer, found: Marker, context: Context) -> None:
+        where = found.text(2)
+        dst = found.args[3].buffer if len(found.args) > 3 else None
+        batch = tree.constant(found.args[1])
+        event = Finalize(
+            **self._at(where, context),
+            destination=None if dst is None else str(dst.name),
+            destination_dtype=None if dst is None else str(dst.dtype),
+            destination_shape=(
+                None if dst is None else tuple(tree.constant(extent) for extent in dst.shape)
+            ),
+            batch=None if batch in (None, 1) else Batch(str(batch), batch),
+        )
+        self._add(reducer, event, where)
+
+    def _loads(self, stmt: Any, context: Context) -> None:
+        tir = adapter().tir
+        if not self.reducers:
+            return
+        if isinstance(stmt, tir.BufferStore):
+            self._direct_store(stmt, context)
+        for expr in tree.expressions(stmt):
+            self._reads_in(expr, context, "", whole=_is_tile_op(expr))
+
+    def _direct_store(self, stmt: Any, context: Context) -> None:
+        reducer = self._of(stmt.buffer)
+        if reducer is not None:
+            self._add(reducer, Store(**self._at("", context), what="a plain store"), "")
+
+    def _reads_in(
+        self,
+        expr: Any,
+        context: Context,
+        where: str,
+        holder: int | None = None,
+        whole: bool = False,
+    ) -> None:
+        for load in tree.loads(expr):
+            reducer = self._of(load.buffer)
+            if reducer is None:
+                continue
+            event = self._read_event(reducer, expr, context, where, holder, whole)
+            self._add(reducer, event, where)
+
+    def _read_event(
+        self,
+        reducer: Reducer,
+        expr: Any,
+        context: Context,
+        where: str,
+        holder: int | None,
+        whole: bool,
+    ) -> Event:
+        at = self._at(where, context)
+        if whole and "tileop.copy" not in str(expr.op.name) and not reducer.in_place:
+            return Escape(**at, kind=EscapeKind.OPERAND, detail=str(expr.op.name))
+        form = LoadForm.WHOLE if whole else LoadForm.ELEMENT
+        return Load(**at, form=form, holder=holder)
+
+
+def _is_tile_op(expr: Any) -> bool:
+    tir = adapter().tir
+    return isinstance(expr, tir.Call) and "tileop" in str(getattr(expr.op, "name", ""))
+
+
+def _index(expr: Any) -> Index:
+    tir = adapter().tir
+    variable = str(expr.name) if isinstance(expr, tir.Var) else None
+    return Index(str(expr), tree.constant(expr), variable)
+
+
+def _fill(seed: Any) -> Fill | None:
+    if seed is None:
+        return None
+    tir = adapter().tir
+    inner = seed
+    while isinstance(inner, tir.Cast):
+        inner = inner.value
+    number = (
+        getattr(inner, "value", None) if isinstance(inner, (tir.IntImm, tir.FloatImm)) else None
+    )
+    return Fill(str(seed), number, None, str(seed.dtype))
+
+
+def loop_kind(loop: Any) -> LoopKind:
+    """The kind of a TIR loop, as the language surface named it."""
+    kinds = adapter().tir.ForKind
+    if "num_stages" in loop.annotations:
+        return LoopKind.PIPELINED
+    return {
+        kinds.SERIAL: LoopKind.SERIAL,
+        kinds.PARALLEL: LoopKind.PARALLEL,
+        kinds.VECTORIZED: LoopKind.VECTORIZED,
+        kinds.UNROLLED: LoopKind.UNROLL,
+    }.get(loop.kind, LoopKind.UNKNOWN)
+
+
+def parallel_nest(loop: Any) -> tuple[list[Any], Any]:
+    """The directly nested `T.Parallel` loops from `loop` inwards, and the body of the last."""
+    tir = adapter().tir
+    nest, body = [loop], loop.body
+    while isinstance(body, tir.For) and body.kind == tir.ForKind.PARALLEL:
+        nest.append(body)
+        body = body.body
+    return nest, body

@@ -1,0 +1,66 @@
+"""Let the updates that waited for their loop's layout run in one replica only.
+
+A loop over fragments may be executed by several threads for the same iteration (replicas).
+The layout says by which: its thread expression at replica 0 names one of them.
+
+    partial(...)      ->      if tx == thread(i, j; replica 0): partial(...)
+
+`tx` travelled in the marker, so it counts from 0 within the consumers wherever warp
+specialization put them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reducer_compat import marker, tree
+from reducer_compat.adapter import adapter
+from reducer_compat.errors import ReducerError
+from reducer_compat.passes.sites import LAYOUT
+
+
+def guard(func: Any) -> Any:
+    """The kernel with every waiting update guarded.
+
+    Raises:
+        ReducerError: TileLang chose no layout for the loop of an update.
+    """
+    return func.with_body(tree.transform(func.body, _enter))
+
+
+def _enter(stmt: Any) -> Any:
+    if marker.read(stmt) is not None:
+        raise ReducerError(
+            "RC003",
+            "TileLang chose no layout for the T.Parallel loop of an update",
+            fix="read the operands from shared memory, or report this kernel",
+        )
+    if not isinstance(stmt, adapter().tir.For) or LAYOUT not in stmt.annotations:
+        return None
+    if not any(marker.read(inner) is not None for inner in tree.walk(stmt)):
+        return stmt
+    owner = _owner(stmt, stmt.annotations[LAYOUT])
+    return adapter().for_loop(stmt, body=tree.transform(stmt.body, lambda s: _one(s, owner)))
+
+
+def _one(stmt: Any, owner: Any) -> Any:
+    found = marker.read(stmt)
+    if found is None:
+        return None
+    return adapter().tir.IfThenElse(found.args[4] == owner, stmt, None)
+
+
+def _owner(loop: Any, layout: Any) -> Any:
+    """The thread that runs an iteration, at replica 0, over the variables of the nest."""
+    thread = adapter().layout_thread(layout)
+    places = {var.name: var for var in tree.variables(thread)}
+    mapping = {
+        var: adapter().tir.IntImm("int32", 0) for name, var in places.items() if name == "_rep"
+    }
+    nest: list[Any] = [loop]
+    while isinstance(nest[-1].body, adapter().tir.For):
+        nest.append(nest[-1].body)
+    for axis, name in enumerate(f"_{chr(ord('i') + k)}" for k in range(len(nest))):
+        if name in places:
+            mapping[places[name]] = nest[axis].loop_var
+    return adapter().tir.stmt_functor.substitute(thread, mapping)

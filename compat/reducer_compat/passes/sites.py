@@ -1,0 +1,239 @@
+"""Where reducers are updated: the `T.Parallel` nests, and what is known of each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from reducer_compat import marker, tree
+from reducer_compat.adapter import adapter
+from reducer_compat.marker import Marker
+from reducer_compat.passes.collect import Reducer, parallel_nest
+
+#: The annotation that fixes the layout of a `T.Parallel` nest, before and after inference.
+LAYOUT = "parallel_loop_layout"
+#: Bytes that one thread loads at once.
+VECTOR_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The loop nest of one or more updates.
+
+    Attributes:
+        needs_layout: it touches fragments, whose layout TileLang chooses.
+        layout_is_open: nothing but copies from memory has a say in that choice, so that we may
+            fix the layout of the loop.
+    """
+
+    loop: Any
+    updates: tuple[Marker, ...]
+    needs_layout: bool
+    layout_is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How the iterations of a site fall into one row for each output.
+
+    Attributes:
+        axes: the loops that are the axes of the reducer, in its order.
+        rest: the other loops, outermost first.
+        span: the iterations in one row.
+        vector: contiguous iterations that one thread takes, at most.
+        exact: rows and members must come out even, as a layout of the loop needs it.
+    """
+
+    axes: tuple[int, ...]
+    rest: tuple[int, ...]
+    span: int
+    vector: int
+    exact: bool
+
+    def width(self, group: int) -> int:
+        """The contiguous iterations of one thread, in a row of `group` threads."""
+        width = self.vector
+        while width > 1 and self.span % (width * group):
+            width //= 2
+        return width
+
+    def fits(self, outputs: int, rows: int, group: int) -> bool:
+        """Whether the site can be run by `rows` rows of `group` threads."""
+        return not self.exact or (outputs % rows == 0 and self.span % group == 0)
+
+
+def rows_of(reducer: Reducer, site: Site, update: Marker) -> Rows | None:
+    """The rows of a site, or None where an output is not one row of iterations."""
+    if site.needs_layout and not site.layout_is_open:
+        return None
+    axes = _output_axes(reducer, site.loop, update)
+    if axes is None:
+        return None
+    nest, _ = parallel_nest(site.loop)
+    rest = tuple(k for k in range(len(nest)) if k not in axes)
+    extents = [tree.constant(nest[k].extent) for k in rest]
+    known = [extent for extent in extents if extent is not None]
+    if len(known) < len(extents):
+        return None
+    return Rows(axes, rest, math.prod(known), vector_of(site), site.needs_layout)
+
+
+def vector_of(site: Site) -> int:
+    """How many neighbours along the innermost loop one thread should take.
+
+    As many as the widest operand fits into one load; 1 where the innermost loop is short.
+    """
+    nest, _ = parallel_nest(site.loop)
+    inner = tree.constant(nest[-1].extent)
+    if inner is None:
+        return 1
+    sizes = [
+        load_bytes(load)
+        for update in site.updates
+        for load in tree.loads(update.args[4])
+        if any(var.same_as(nest[-1].loop_var) for var in tree.variables(load.indices[-1]))
+    ]
+    width = VECTOR_BYTES // max(sizes) if sizes else 1
+    while width > 1 and inner % width:
+        width //= 2
+    return width
+
+
+def load_bytes(load: Any) -> int:
+    """The bytes of one element that a load reads."""
+    dtype = adapter().tvm.DataType(str(load.buffer.dtype))
+    return max(1, int(dtype.bits) // 8)
+
+
+def _output_axes(reducer: Reducer, loop: Any, update: Marker) -> tuple[int, ...] | None:
+    """Which loops of the nest are the axes of the reducer; None if not one to one.
+
+    Only plain loop variables that cover the whole axis from 0 count.
+    """
+    nest, _ = parallel_nest(loop)
+    axes: list[int] = []
+    for index, extent in zip(update.args[5:], reducer.shape, strict=True):
+        if tree.constant(index) == 0 and extent == 1:
+            continue
+        axis = next((k for k, one in enumerate(nest) if one.loop_var.same_as(index)), None)
+        if axis is None or axis in axes:
+            return None
+        if tree.constant(nest[axis].extent) != extent or tree.constant(nest[axis].min) != 0:
+            return None
+        axes.append(axis)
+    return tuple(axes)
+
+
+def find_sites(func: Any) -> tuple[Site, ...]:
+    """Every outermost `T.Parallel` nest that holds an update."""
+    loops: list[Any] = []
+    _find(func.body, loops)
+    return tuple(_site(func, loop) for loop in loops)
+
+
+def _find(stmt: Any, loops: list[Any]) -> None:
+    tir = adapter().tir
+    if isinstance(stmt, tir.For) and stmt.kind == tir.ForKind.PARALLEL:
+        if updates_in(stmt):
+            loops.append(stmt)
+        return
+    for child in tree.children(stmt):
+        _find(child, loops)
+
+
+def updates_in(stmt: Any) -> tuple[Marker, ...]:
+    """The updates anywhere under a statement, in program order."""
+    markers = [marker.read(inner) for inner in tree.walk(stmt)]
+    return tuple(m for m in markers if m is not None and m.kind == "update")
+
+
+def _site(func: Any, loop: Any) -> Site:
+    updates = updates_in(loop)
+    reads, writes = _fragments(loop)
+    open_layout = (
+        bool(reads)
+        and not writes
+        and LAYOUT not in loop.annotations
+        and _plain_body(loop)
+        and all(_only_copied(func, loop, load) for load in reads)
+    )
+    return Site(loop, updates, bool(reads or writes), open_layout)
+
+
+def _plain_body(loop: Any) -> bool:
+    """Whether the nest holds updates and nothing else."""
+    _, body = parallel_nest(loop)
+    parts = tree.children(body) if isinstance(body, adapter().tir.SeqStmt) else (body,)
+    return all(marker.read(part) is not None for part in parts)
+
+
+def _fragments(loop: Any) -> tuple[list[Any], list[Any]]:
+    """The fragment loads and the fragments stored to, under a loop."""
+    tir = adapter().tir
+    reads: list[Any] = []
+    writes: list[Any] = []
+    for stmt in tree.walk(loop):
+        found = marker.read(stmt)
+        if isinstance(stmt, tir.BufferStore) and is_fragment(stmt.buffer):
+            writes.append(stmt.buffer)
+        exprs = found.args[4:] if found is not None else tree.expressions(stmt)
+        for expr in exprs:
+            reads += [load for load in tree.loads(expr) if is_fragment(load.buffer)]
+    return reads, writes
+
+
+def _only_copied(func: Any, loop: Any, load: Any) -> bool:
+    """Whether a fragment is filled by copies from memory, and read in this loop alone.
+
+    It must be read whole: its axes are distinct loops of the nest that cover it from 0.
+    """
+    nest, _ = parallel_nest(loop)
+    axes = []
+    for index, extent in zip(load.indices, load.buffer.shape, strict=True):
+        axis = next((k for k, one in enumerate(nest) if one.loop_var.same_as(index)), None)
+        if axis is None or axis in axes or tree.constant(nest[axis].min) != 0:
+            return False
+        if tree.constant(nest[axis].extent) != tree.constant(extent):
+            return False
+        axes.append(axis)
+    return all(
+        _is_filling(stmt, load.buffer)
+        for stmt in _outside(func.body, loop)
+        if _mentions(stmt, load.buffer)
+    )
+
+
+def _outside(stmt: Any, loop: Any) -> list[Any]:
+    if stmt.same_as(loop):
+        return []
+    return [stmt, *(inner for child in tree.children(stmt) for inner in _outside(child, loop))]
+
+
+def _mentions(stmt: Any, buffer: Any) -> bool:
+    tir = adapter().tir
+    if isinstance(stmt, tir.BufferStore) and stmt.buffer.data.same_as(buffer.data):
+        return True
+    return any(
+        (getattr(node, "buffer", None) is not None and node.buffer.data.same_as(buffer.data))
+        or (isinstance(node, tir.Var) and node.same_as(buffer.data))
+        for expr in tree.expressions(stmt)
+        for node in tree.nodes(expr)
+    )
+
+
+def _is_filling(stmt: Any, buffer: Any) -> bool:
+    """Whether a statement is a copy from shared or global memory into the whole fragment."""
+    tir = adapter().tir
+    if not isinstance(stmt, tir.Evaluate) or not isinstance(stmt.value, tir.Call):
+        return False
+    if str(getattr(stmt.value.op, "name", "")) != "tl.tileop.copy":
+        return False
+    operands = [load.buffer for load in tree.loads(stmt.value)]
+    others = [other for other in operands if not other.data.same_as(buffer.data)]
+    return bool(others) and not any(str(other.scope()).startswith("local") for other in others)
+
+
+def is_fragment(buffer: Any) -> bool:
+    """Whether a buffer is spread over the registers of many threads."""
+    return str(buffer.scope()) == "local.fragment"

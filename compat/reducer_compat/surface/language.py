@@ -1,0 +1,195 @@
+"""`T.alloc_reducer`, `T.reducer_init`, `T.reducer_update`, `T.finalize_reducer`, and the v1
+openings `T.clear` and `T.fill`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from reducer_compat import marker, monoids
+from reducer_compat.adapter import adapter
+from reducer_compat.errors import ReducerError
+from reducer_compat.surface.registry import is_reducer, location, register
+from reducer_rules.monoid import Op, is_float
+from reducer_rules.timeline import InitForm, UpdateForm
+
+
+def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: str | None = None) -> Any:
+    """Allocate a reducer: an accumulator that many threads contribute to.
+
+    Args:
+        shape: an extent or a tuple of extents, the logical outputs.
+        dtype: the dtype of the outputs and of the accumulation.
+        op: sum, max, min, prod, bitand, bitor or bitxor.
+        replication: v1's layout hint, "all" or "none"; it has no effect here.
+
+    Raises:
+        ReducerError: `op` or `replication` is none of these, or a bitwise op has a float dtype.
+    """
+    import tilelang.language as language
+
+    where = location()
+    _check_alloc(str(op), str(dtype), replication, where)
+    extents = (shape,) if isinstance(shape, (int, adapter().tir.PrimExpr)) else tuple(shape)
+    buffer = language.alloc_fragment(extents, dtype)
+    register(buffer)
+    call = marker.build("alloc", marker.origin(buffer), str(op), replication or marker.NONE, where)
+    adapter().evaluate(call)
+    return buffer
+
+
+def _check_alloc(op: str, dtype: str, replication: str | None, where: str) -> None:
+    known = [str(member) for member in Op]
+    if op not in known:
+        raise ReducerError(
+            "RC004",
+            f"a reducer cannot combine by {op!r}",
+            location=where,
+            fix=f"use one of {', '.join(known)}",
+        )
+    if op.startswith("bit") and is_float(dtype):
+        raise ReducerError(
+            "RC004",
+            f"op {op!r} requires an integer dtype, got {dtype}",
+            location=where,
+            fix="allocate the reducer with an integer dtype",
+        )
+    if replication not in (None, "all", "none"):
+        raise ReducerError(
+            "RC004",
+            f"replication must be 'all' or 'none', got {replication!r}",
+            location=where,
+            fix="leave replication out; it has no effect",
+        )
+
+
+def reducer_init(reducer: Any, init: Any = None) -> Any:
+    """Open an epoch, at the identity or at a seed that enters every output once."""
+    where = location()
+    require_reducer(reducer, "reducer_init", where)
+    seed = [] if init is None else [monoids.cast(init, str(reducer.dtype))]
+    return marker.build("init", marker.origin(reducer), InitForm.REDUCER_INIT.name, where, *seed)
+
+
+def reducer_update(target: Any, *rest: Any) -> Any:
+    """Contribute to one output: ``(acc[i, j], value)`` or ``(acc, (i, j), value)``.
+
+    A bare index may stand for a tuple of one in the second spelling.
+    """
+    where = location()
+    tir = adapter().tir
+    if isinstance(target, tir.BufferLoad) and len(rest) == 1:
+        buffer, indices, value, form = target.buffer, target.indices, rest[0], UpdateForm.SHIPPED
+    elif isinstance(target, tir.Buffer) and len(rest) == 2:
+        buffer, indices, value, form = target, rest[0], rest[1], UpdateForm.RFC
+    else:
+        raise ReducerError(
+            "RC002",
+            "reducer_update does not name the output it contributes to",
+            location=where,
+            fix="write T.reducer_update(acc[i], value) or T.reducer_update(acc, i, value)",
+        )
+    require_reducer(buffer, "reducer_update", where)
+    where_to = tuple(indices) if not isinstance(indices, (int, tir.PrimExpr)) else (indices,)
+    _check_rank(buffer, where_to, where)
+    return update_marker(buffer, where_to, value, form, marker.NONE, where)
+
+
+def _check_rank(buffer: Any, indices: tuple[Any, ...], where: str) -> None:
+    if len(indices) != len(buffer.shape):
+        raise ReducerError(
+            "RC002",
+            f"reducer_update has {len(indices)} indices for {len(buffer.shape)} axes",
+            location=where,
+            fix="give one index for each axis of the reducer",
+        )
+
+
+def update_marker(
+    buffer: Any, indices: Any, value: Any, form: UpdateForm, combine: str, where: str
+) -> Any:
+    """The marker of one contribution, its value in the dtype of the reducer."""
+    contribution = monoids.cast(value, str(buffer.dtype))
+    return marker.build(
+        "update",
+        marker.origin(buffer),
+        form.name,
+        combine,
+        where,
+        contribution,
+        *marker.operands(indices),
+    )
+
+
+def finalize_reducer(reducer: Any, dst: Any = None, batch: int = 1, annotations: Any = None) -> Any:
+    """Close an epoch into `dst`, or in place.
+
+    `batch` and `annotations` are hints for TileLang's own lowering: they never change a number.
+    A number in the place of `dst` is v1's positional batch.
+
+    Raises:
+        ReducerError: `batch` is less than 1, or `dst` is no buffer.
+    """
+    where = location()
+    require_reducer(reducer, "finalize_reducer", where)
+    if isinstance(dst, int):
+        dst, batch = None, dst
+    if batch < 1:
+        raise ReducerError(
+            "RC004",
+            f"finalize_reducer: batch must be >= 1, got {batch}",
+            location=where,
+            fix="leave batch out; it is a hint",
+        )
+    destination = [] if dst is None else [marker.origin(_destination(reducer, dst, where))]
+    batch_operand = adapter().tir.IntImm("int32", batch)
+    return marker.build("finalize", marker.origin(reducer), batch_operand, where, *destination)
+
+
+def _destination(reducer: Any, dst: Any, where: str) -> Any:
+    if not isinstance(dst, adapter().tir.Buffer):
+        raise ReducerError(
+            "RC004",
+            f"the destination of finalize_reducer is a {type(dst).__name__}, no buffer",
+            location=where,
+            fix="finalize into a whole fragment, then copy the part",
+        )
+    shape, wanted = [str(e) for e in dst.shape], [str(e) for e in reducer.shape]
+    if shape != wanted or str(dst.dtype) != str(reducer.dtype):
+        raise ReducerError(
+            "RC002",
+            f"the destination {dst.name} is {dst.dtype}[{', '.join(shape)}], "
+            f"the reducer {reducer.name} is {reducer.dtype}[{', '.join(wanted)}]",
+            location=where,
+            fix="allocate the destination with the reducer's shape and dtype",
+        )
+    return dst
+
+
+def require_reducer(buffer: Any, name: str, where: str) -> None:
+    """Raise where `buffer` is no reducer of the kernel being traced."""
+    if not is_reducer(buffer):
+        shown = getattr(buffer, "name", repr(buffer))
+        raise ReducerError(
+            "RC002",
+            f"{name} got {shown}, which T.alloc_reducer did not make",
+            location=where,
+            fix="allocate it with T.alloc_reducer in this kernel, after importing reducer_compat",
+        )
+
+
+def opening(original: Callable[..., Any], form: InitForm) -> Callable[..., Any]:
+    """`T.clear` or `T.fill` that opens an epoch where its buffer is a reducer."""
+
+    def call(buffer: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_reducer(buffer):
+            return original(buffer, *args, **kwargs)
+        value = 0 if form is InitForm.CLEAR else kwargs.get("value", args[0] if args else 0)
+        seed = monoids.cast(value, str(buffer.dtype))
+        return marker.build("init", marker.origin(buffer), form.name, location(), seed)
+
+    call.__name__ = getattr(original, "__name__", form.name)
+    call.__doc__ = original.__doc__
+    call.__wrapped__ = original  # type: ignore[attr-defined]
+    return call

@@ -1,0 +1,143 @@
+"""v1 stores, `acc[i] += v` and its kin, turned into updates while the kernel is traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from reducer_compat import marker
+from reducer_compat.adapter import adapter
+from reducer_compat.surface.language import update_marker
+from reducer_compat.surface.registry import is_reducer, location
+from reducer_rules.monoid import Op
+from reducer_rules.timeline import UpdateForm
+
+_AUGMENTED = {
+    "Add": Op.SUM,
+    "Sub": Op.SUM,
+    "Mult": Op.PROD,
+    "BitAnd": Op.BITAND,
+    "BitOr": Op.BITOR,
+    "BitXor": Op.BITXOR,
+}
+
+
+def assign_slice(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`Builder.assign_slice` that recognizes stores to reducers."""
+
+    def call(self: Any, lval: Any, sl: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_reducer(lval):
+            return original(self, lval, sl, value, *args, **kwargs)
+        self.check_continue_break()
+        return adapter().evaluate(_stored(lval, _indices(sl), value, location()))
+
+    return call
+
+
+def aug_assign_slice(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`Builder.aug_assign_slice` that recognizes updates of reducers."""
+
+    def call(self: Any, op: str, target: Any, sl: Any, aug_value: Any) -> Any:
+        if not is_reducer(target):
+            return original(self, op, target, sl, aug_value)
+        self.check_continue_break()
+        return adapter().evaluate(_augmented(str(op), target, _indices(sl), aug_value, location()))
+
+    return call
+
+
+def _indices(sl: Any) -> tuple[Any, ...]:
+    return tuple(sl) if isinstance(sl, (tuple, list)) else (sl,)
+
+
+def _plain(indices: tuple[Any, ...]) -> bool:
+    tir = adapter().tir
+    return all(isinstance(index, (int, tir.PrimExpr)) for index in indices)
+
+
+def _augmented(op: str, buffer: Any, indices: tuple[Any, ...], value: Any, where: str) -> Any:
+    combine = _AUGMENTED.get(op)
+    if combine is None or not _plain(indices) or len(indices) != len(buffer.shape):
+        return _plain_store(buffer, f"an augmented assignment by {op}", value, where)
+    form = UpdateForm.SUBTRACT if op == "Sub" else UpdateForm.AUGMENTED
+    contribution = negated(value, str(buffer.dtype)) if op == "Sub" else value
+    return update_marker(buffer, indices, contribution, form, combine.name, where)
+
+
+def _stored(buffer: Any, indices: tuple[Any, ...], value: Any, where: str) -> Any:
+    if not _plain(indices) or len(indices) != len(buffer.shape):
+        return _plain_store(buffer, "a store to a slice", value, where)
+    found = classify(buffer, indices, value)
+    if found is None:
+        return _plain_store(buffer, "a plain store", value, where)
+    combine, contribution = found
+    return update_marker(buffer, indices, contribution, UpdateForm.COMBINE, combine.name, where)
+
+
+def _plain_store(buffer: Any, what: str, value: Any, where: str) -> Any:
+    shown = value if isinstance(value, adapter().tir.PrimExpr) else adapter().tir.IntImm("int32", 0)
+    return marker.build("store", marker.origin(buffer), what, where, shown)
+
+
+def negated(value: Any, dtype: str) -> Any:
+    """`-value` computed in `dtype`: a bool or a small unsigned value has no negation of its own."""
+    from reducer_compat import monoids
+
+    return monoids.number(0, dtype) - monoids.cast(value, dtype)
+
+
+def classify(buffer: Any, indices: tuple[Any, ...], value: Any) -> tuple[Op, Any] | None:
+    """The combine and the contribution of ``acc[indices] = value``, or None for a plain store.
+
+    Recognizes the accumulator as either operand of the combine and anywhere in a chain of one
+    operator, under the casts that mixed dtypes bring.
+    """
+    if not isinstance(value, adapter().tir.PrimExpr):
+        return None
+    bare = _uncast(value)
+    for op in Op:
+        terms = _terms(op, bare, 1, str(buffer.dtype))
+        mine = [term for term, sign in terms if sign == 1 and _is_self(buffer, indices, term)]
+        if len(terms) > 1 and len(mine) == 1:
+            rest = [(term, sign) for term, sign in terms if not term.same_as(mine[0])]
+            return op, _joined(op, rest, str(buffer.dtype))
+    return None
+
+
+def _uncast(expr: Any) -> Any:
+    tir = adapter().tir
+    while isinstance(expr, tir.Cast):
+        expr = expr.value
+    return expr
+
+
+def _is_self(buffer: Any, indices: tuple[Any, ...], term: Any) -> bool:
+    tir, equal = adapter().tir, adapter().tvm.ir.structural_equal
+    load = _uncast(term)
+    if not isinstance(load, tir.BufferLoad) or not load.buffer.same_as(buffer):
+        return False
+    return all(equal(a, b) for a, b in zip(load.indices, marker.operands(indices), strict=True))
+
+
+def _terms(op: Op, expr: Any, sign: int, dtype: str) -> list[tuple[Any, int]]:
+    tir = adapter().tir
+    if op is Op.SUM and isinstance(expr, tir.Sub):
+        return _terms(op, expr.a, sign, dtype) + _terms(op, expr.b, -sign, dtype)
+    classes = {Op.SUM: tir.Add, Op.PROD: tir.Mul, Op.MAX: tir.Max, Op.MIN: tir.Min}
+    if op in classes and isinstance(expr, classes[op]):
+        return _terms(op, expr.a, sign, dtype) + _terms(op, expr.b, sign, dtype)
+    names = {Op.BITAND: "bitwise_and", Op.BITOR: "bitwise_or", Op.BITXOR: "bitwise_xor"}
+    if op in names and isinstance(expr, tir.Call) and expr.op.same_as(adapter().op(names[op])):
+        return _terms(op, expr.args[0], sign, dtype) + _terms(op, expr.args[1], sign, dtype)
+    return [(expr, sign)]
+
+
+def _joined(op: Op, terms: list[tuple[Any, int]], dtype: str) -> Any:
+    from reducer_compat import monoids
+
+    total: Any = None
+    for term, sign in terms:
+        value = term if sign == 1 else negated(term, dtype)
+        value = monoids.cast(value, dtype) if len(terms) > 1 else value
+        total = value if total is None else monoids.combine(op, total, value)
+    return total

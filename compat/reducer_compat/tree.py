@@ -1,0 +1,144 @@
+"""Walking and rebuilding TIR statements in Python, without a callback per expression.
+
+TVM's own visitors call back once per node; a kernel has far more expressions than statements,
+so kernels without reducers would pay for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from reducer_compat.adapter import adapter
+
+Stmt = Any
+Expr = Any
+
+
+def children(stmt: Stmt) -> tuple[Stmt, ...]:
+    """The statements directly inside `stmt`, in program order."""
+    tir = adapter().tir
+    if isinstance(stmt, tir.SeqStmt):
+        return tuple(stmt.seq)
+    if isinstance(stmt, tir.IfThenElse):
+        return (stmt.then_case,) if stmt.else_case is None else (stmt.then_case, stmt.else_case)
+    if isinstance(stmt, adapter().block_realize):
+        return (stmt.block,)
+    if isinstance(stmt, adapter().block):
+        return (stmt.body,) if stmt.init is None else (stmt.init, stmt.body)
+    body = getattr(stmt, "body", None)
+    return () if body is None else (body,)
+
+
+def walk(stmt: Stmt) -> Iterator[Stmt]:
+    """Every statement under `stmt` and itself, outermost first, in program order."""
+    stack = [stmt]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(children(node)))
+
+
+def span_of(node: Any) -> Any:
+    """The source span of a node, None where this release keeps none."""
+    return getattr(node, "span", None)
+
+
+def _rebuild(stmt: Stmt, parts: tuple[Stmt, ...]) -> Stmt:
+    here = adapter()
+    tir = here.tir
+    if isinstance(stmt, tir.SeqStmt):
+        return sequence(parts, span_of(stmt))
+    if isinstance(stmt, tir.IfThenElse):
+        return tir.IfThenElse(
+            stmt.condition, parts[0], parts[1] if len(parts) > 1 else None, span_of(stmt)
+        )
+    if isinstance(stmt, here.block_realize):
+        return here.block_realize(stmt.iter_values, stmt.predicate, parts[0], span_of(stmt))
+    if isinstance(stmt, here.block):
+        return here.block_copy(stmt, body=parts[-1])
+    if isinstance(stmt, tir.For):
+        return here.for_loop(stmt, body=parts[0])
+    if isinstance(stmt, tir.While):
+        return tir.While(stmt.condition, parts[0], span_of(stmt))
+    if isinstance(stmt, tir.AttrStmt):
+        return tir.AttrStmt(stmt.node, stmt.attr_key, stmt.value, parts[0], span_of(stmt))
+    if hasattr(tir, "LetStmt") and isinstance(stmt, tir.LetStmt):
+        return tir.LetStmt(stmt.var, stmt.value, parts[0], span_of(stmt))
+    raise TypeError(f"cannot rebuild a {type(stmt).__name__}")
+
+
+def transform(stmt: Stmt, enter: Callable[[Stmt], Stmt | None]) -> Stmt:
+    """Replace statements: where `enter` returns one, it stands in and is not entered again."""
+    replaced = enter(stmt)
+    if replaced is not None:
+        return replaced
+    before = children(stmt)
+    after = tuple(transform(child, enter) for child in before)
+    if all(new.same_as(old) for new, old in zip(after, before, strict=True)):
+        return stmt
+    return _rebuild(stmt, after)
+
+
+def nothing() -> Stmt:
+    tir = adapter().tir
+    return tir.Evaluate(tir.IntImm("int32", 0))
+
+
+def is_nothing(stmt: Stmt) -> bool:
+    tir = adapter().tir
+    return isinstance(stmt, tir.Evaluate) and isinstance(stmt.value, tir.IntImm)
+
+
+def sequence(parts: Any, span: Any = None) -> Stmt:
+    """The statements one after another, without empty ones and nested sequences."""
+    tir = adapter().tir
+    flat: list[Stmt] = []
+    for part in parts:
+        if isinstance(part, tir.SeqStmt):
+            flat.extend(part.seq)
+        elif not is_nothing(part):
+            flat.append(part)
+    if not flat:
+        return nothing()
+    return flat[0] if len(flat) == 1 else tir.SeqStmt(flat, span)
+
+
+def expressions(stmt: Stmt) -> Iterator[Expr]:
+    """The expressions that `stmt` itself holds, not those of the statements inside it."""
+    tir = adapter().tir
+    if isinstance(stmt, tir.Evaluate):
+        yield stmt.value
+    elif isinstance(stmt, tir.BufferStore):
+        yield from stmt.indices
+        yield stmt.value
+    elif isinstance(stmt, (tir.IfThenElse, tir.While, tir.AssertStmt)):
+        yield stmt.condition
+    elif isinstance(stmt, tir.For):
+        yield from (stmt.min, stmt.extent)
+    elif isinstance(getattr(stmt, "value", None), tir.PrimExpr):
+        yield stmt.value
+
+
+def nodes(expr: Expr) -> list[Any]:
+    """Every node of an expression, operands before the operator."""
+    found: list[Any] = []
+    adapter().tir.stmt_functor.post_order_visit(expr, found.append)
+    return found
+
+
+def loads(expr: Expr) -> list[Any]:
+    """The buffer loads in an expression."""
+    return [node for node in nodes(expr) if isinstance(node, adapter().tir.BufferLoad)]
+
+
+def variables(expr: Expr) -> list[Any]:
+    """The variables an expression mentions."""
+    return [node for node in nodes(expr) if isinstance(node, adapter().tir.Var)]
+
+
+def constant(expr: Expr) -> int | None:
+    """The value of an integer constant, or None."""
+    if isinstance(expr, int):
+        return expr
+    return int(expr.value) if isinstance(expr, adapter().tir.IntImm) else None

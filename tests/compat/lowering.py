@@ -1,0 +1,35 @@
+"""Lower and run kernels, as a user would, without a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tilelang
+
+import reducer_compat  # noqa: F401
+from reducer_compat import simt
+from reducer_compat.adapter import adapter
+from tests.kernels import Case
+
+
+def source(func: Any, arch: str = "sm_80", kind: str = "cuda") -> str:
+    """The device source TileLang generates for `func`."""
+    target = adapter().target(kind, arch)
+    with target:
+        return str(tilelang.lower(func, target=target).kernel_source)
+
+
+def body(text: str) -> str:
+    """The kernel in a device source, without the prelude."""
+    return text[text.rindex('extern "C"') :]
+
+
+def run(case: Case, **options: Any) -> np.ndarray:
+    """The result of a case in the interpreter, as float64."""
+    got = simt.run(case.build(), *case.arguments(), out_idx=-1, **options)
+    return np.asarray(got).astype(np.float64)
+
+
+def wanted(case: Case) -> np.ndarray:
+    return case.reference(case.arguments()).astype(np.float64).reshape(case.output[0])

@@ -1,0 +1,45 @@
+"""Every acceptance kernel gives the number numpy gives, on whatever TileLang is installed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reducer_compat import ReducerError
+from reducer_compat.adapter import adapter
+from tests.compat.lowering import run, wanted
+from tests.kernels import Case, all_cases
+
+CASES = all_cases()
+#: Kernels that TileLang cannot lay out on some releases, with or without reducers: a copy of 300
+#: elements by 96 threads, and a fragment of 96 read by 128 threads.
+BEYOND_TILELANG = {
+    "row_sum_3x100_96_shared": ("0.1.8", "0.1.9", "0.1.10"),
+    "gemv_8x96_128_2_fragment": ("0.1.8", "0.1.9", "0.1.10"),
+}
+
+
+def ids(case: Case) -> str:
+    return case.name
+
+
+def supported(case: Case) -> bool:
+    return str(adapter().release) not in BEYOND_TILELANG.get(case.name, ())
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if supported(case)], ids=ids)
+def test_a_kernel_is_right(case: Case) -> None:
+    np.testing.assert_array_equal(run(case), wanted(case))
+
+
+def test_names_are_unique() -> None:
+    names = [case.name for case in CASES]
+    assert len(names) == len(set(names))
+
+
+def test_what_tilelang_cannot_lay_out_is_said() -> None:
+    for case in CASES:
+        if not supported(case):
+            with pytest.raises(ReducerError, match="RC003 TileLang cannot lay out") as caught:
+                run(case)
+            assert "threads" in caught.value.message

@@ -1,0 +1,1 @@
+"""The runtime's tests on every tested TileLang release: ``python -m tests.matrix``."""
