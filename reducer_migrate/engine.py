@@ -287,7 +287,7 @@ def _parse(source: Source) -> ast.Module:
     try:
         return _syntax_tree(source.text)
     except SyntaxError as error:
-        if isinstance(error, IndentationError) and source.text[:1] in (" ", "\t", "\n"):
+        if isinstance(error, IndentationError):
             try:
                 return _indented_fragment(source.text)
             except SyntaxError:

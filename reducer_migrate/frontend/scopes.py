@@ -43,6 +43,16 @@ class Scope:
             return frozenset()
         return frozenset(filter(None, map(_last_name, self.node.decorator_list)))
 
+    @cached_property
+    def shared(self) -> dict[str, str]:
+        """The names that belong to another scope, with the statement that says so."""
+        return {
+            name: ast.unparse(node)
+            for node in self.nodes
+            if isinstance(node, ast.Global | ast.Nonlocal)
+            for name in node.names
+        }
+
     @property
     def is_eager(self) -> bool:
         """Whether the body of a jitted function is itself the kernel."""

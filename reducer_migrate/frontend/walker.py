@@ -177,8 +177,10 @@ class _Walker:
     def _on_if(self, node: ast.If, context: Context) -> None:
         self._scan(node.test, node, context)
         condition = self._conditions.of(node.test)
-        text = ast.unparse(node.test)
-        ident = self._frame(f"if {text}" if condition is Condition.COMPILE_TIME else None)
+        alike = ast.unparse(node.test)
+        ident = self._frame(f"if {alike}" if condition is Condition.COMPILE_TIME else None)
+        written = self._text(node.test)
+        text = written if written.isprintable() else alike
         for arm, body in enumerate((node.body, node.orelse)):
             frame = Branch(ident, arm, condition, span_of(node), text)
             self._block(body, (*context, frame))
@@ -510,6 +512,10 @@ class _Walker:
             self._done.append(tracker)
         tracker.closed = False
         self._add(tracker, event, Site(node, call))
+        shared = self._scope.shared.get(name)
+        if shared is not None:
+            escape = Escape(**self._at(call, context), kind=EscapeKind.TARGET, detail=shared)
+            self._add(tracker, escape, Site(node, call))
         for part in [*call.args, *(keyword.value for keyword in call.keywords)]:
             self._scan(part, node, context)
 

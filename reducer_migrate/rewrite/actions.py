@@ -56,7 +56,11 @@ class RemoveInit:
 
 @dataclass(frozen=True, slots=True)
 class RewriteUpdate:
-    """Turn a store into `reducer_update`; `cast` is the dtype to cast to before negating."""
+    """Turn a store into `reducer_update`.
+
+    `cast` is the dtype to cast to before negating; `wraps` says that the reducer is unsigned,
+    where TVM has no negation and a contribution is subtracted from 0.
+    """
 
     statement: Key
     base: str
@@ -64,6 +68,7 @@ class RewriteUpdate:
     leaf: Leaf | None = None
     negate: bool = False
     cast: str | None = None
+    wraps: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reducer_migrate.frontend import Reducer
@@ -71,6 +71,7 @@ def make_plan(
     moves = _moves(reducer)
     if isinstance(moves, Refusal):
         return moves
+    moves = moves or _alloc_moves(reducer)
     names = _Names(base, fresh(f"{reducer.timeline.name}_result", taken))
     actions = [*_actions(reducer, dialect, names), *moves]
     fix = Fix.UNSAFE if unsafe else Fix.SAFE
@@ -224,12 +225,16 @@ def _update(reducer: Reducer, event: Update, dialect: Dialect, names: _Names) ->
     negate = event.form is UpdateForm.SUBTRACT
     cast = reducer.timeline.allocs[0].dtype_text if negate and _cast_first(event) else None
     leaf = reducer.sites[event.ident].leaf
-    yield RewriteUpdate(statement, names.base, rfc, leaf, negate, cast)
+    wraps = negate and _is_unsigned(reducer.timeline.dtype)
+    yield RewriteUpdate(statement, names.base, rfc, leaf, negate, cast, wraps)
 
 
 def _cast_first(event: Update) -> bool:
     """Whether a contribution must be cast before it can be negated: bool and unsigned values."""
-    dtype = event.contribution_dtype
+    return _is_unsigned(event.contribution_dtype)
+
+
+def _is_unsigned(dtype: str | None) -> bool:
     bounds = None if dtype is None else integer_bounds(dtype)
     return bounds is not None and bounds[0] == 0
 
@@ -304,16 +309,47 @@ def _alike(left: Branch, right: Branch) -> bool:
     return (left.ident, left.arm) == (right.ident, right.arm)
 
 
-def _in_all(frame: Frame, inits: tuple[Init, ...]) -> bool:
-    """Whether every init is inside `frame`, or inside a conditional that is decided alike."""
+def _in_all(frame: Frame, events: Sequence[Event]) -> bool:
+    """Whether every event is inside `frame`, or inside a conditional that is decided alike."""
     if isinstance(frame, Branch):
-        return all(any(_alike(frame, branch) for branch in init.branches) for init in inits)
-    return all(frame in init.context for init in inits)
+        return all(any(_alike(frame, branch) for branch in event.branches) for event in events)
+    return all(frame in event.context for event in events)
+
+
+def _alloc_moves(reducer: Reducer) -> list[Action]:
+    """The move of an allocation under the compile-time conditions that its whole epoch is under.
+
+    With a flag off v2 has an allocation that is never opened. A flag that is bound inside the
+    kernel cannot be read up there; TileLang says so then.
+    """
+    timeline = reducer.timeline
+    moved = []
+    for alloc in timeline.allocs:
+        flags = [
+            branch
+            for branch in (timeline.inits[0].branches if timeline.inits else ())
+            if branch.condition is Condition.COMPILE_TIME
+            and _in_all(branch, timeline.inits)
+            and not _in_all(branch, (alloc,))
+        ]
+        if flags and all(_evaluable(reducer, flag) for flag in flags):
+            moved.append(Guard(_statement(reducer, alloc), _conjunction(flags)))
+    return list(moved)
+
+
+def _conjunction(flags: Sequence[Branch]) -> str:
+    """The condition under which all of `flags` are taken."""
+    if len(flags) == 1 and flags[0].arm == 0:
+        return flags[0].text
+    return " and ".join(f"not ({flag.text})" if flag.arm else f"({flag.text})" for flag in flags)
 
 
 def _evaluable(reducer: Reducer, flag: Branch) -> bool:
     """Whether the flag can be read where the reducer is allocated: no local of the kernel."""
-    names = names_in(ast.parse(flag.text, mode="eval"))
+    try:
+        names = names_in(ast.parse(flag.text, mode="eval"))
+    except SyntaxError:
+        return False  # the subject of a `match`
     return not any(
         name in reducer.scope.bindings and name not in _parameters(reducer) for name in names
     )

@@ -526,6 +526,8 @@ def _negated(value: cst.BaseExpression, action: RewriteUpdate) -> cst.BaseExpres
         value = wrapped.with_changes(args=[first, wrapped.args[1]])
     elif not value.lpar and not isinstance(value, _ATOMS):
         value = _parenthesized(value)
+    if action.wraps:
+        return cst.BinaryOperation(cst.Integer("0"), cst.Subtract(), value)
     return cst.UnaryOperation(cst.Minus(), value)
 
 

@@ -9,9 +9,16 @@ Instance = tuple[str, tuple[object, ...]]
 
 INSTANCES: dict[str, tuple[Instance, ...]] = {
     "absmax_quant": (("absmax_quant", (32, 128, 4)),),
+    "alloc_above_an_elif": (
+        ("build", (64, "first")),
+        ("build", (64, "total")),
+        ("build", (64, "none")),
+    ),
+    "alloc_above_the_flag": (("build", (64, True)), ("build", (64, False))),
     "alloc_in_loop": (("build", (4, 128)),),
     "alloc_spellings": (("variants", (64, "max", "float32")), ("variants", (64, "sum", "float32"))),
     "argmax_gather": (("argmax_gather", (8, 256)),),
+    "arguments_by_name": (("build", (64,)),),
     "batch_positional": (("build", (8, 64)),),
     "batches": (("build", (8, 64, 2)),),
     "bucket_histogram": (("bucket_histogram", (8, 96)),),
@@ -19,6 +26,7 @@ INSTANCES: dict[str, tuple[Instance, ...]] = {
     "combine_forms": (("build", (64,)),),
     "default_allocation": (("build", (128,)),),
     "eager_jit": (("total", (("tensor", "float32", 64), ("tensor", "float32", 1))),),
+    "epoch_in_both_arms": (("build", (64, True)), ("build", (64, False))),
     "finalize_compile_time_flag_emptied": (("build", (64, True)), ("build", (64, False))),
     "finalize_compile_time_flag_hoisted": (("build", (64, True)), ("build", (64, False))),
     "finalize_compile_time_flag_wrapped": (("build", (64, True)), ("build", (64, False))),
@@ -68,6 +76,7 @@ INSTANCES: dict[str, tuple[Instance, ...]] = {
     "triton_tl_beside": (("build", (128,)),),
     "two_arms": (("build", (64, True)), ("build", (64, False))),
     "two_spaces": (("build", (64,)),),
+    "unsigned_subtraction": (("build", (64,)),),
     "update_forms": (("build", (64,)),),
     "v2_shipped": (("build", (8, 64)),),
 }

@@ -24,7 +24,6 @@ from tests.lowering.instances import INSTANCES
 
 ARCHES = ("sm_80", "sm_90")
 WORKER = Path(__file__).with_name("worker.py")
-EXAMPLES = Path(__file__).parents[2] / "examples"
 FIRST_V2 = Version("0.1.14")
 
 

@@ -137,7 +137,8 @@ def _inside(frame: Frame) -> str:
 
 
 def _told_elsewhere(opener: Event, finalize: Finalize, life: Lifetime) -> bool:
-    """RM208, RM211, RM212 and RM223 have the cause then."""
+    """RM208, RM211, RM212, RM221 and RM223 have the cause then."""
+    unknown = any(b.condition is Condition.UNKNOWN for b in extra_branches(finalize, opener))
     divergent = any(
         isinstance(frame, Branch) and frame.condition is Condition.THREAD
         for event in (opener, finalize)
@@ -145,4 +146,4 @@ def _told_elsewhere(opener: Event, finalize: Finalize, life: Lifetime) -> bool:
     )
     in_parallel = opener.in_parallel or finalize.in_parallel
     early = any(life.opener(update) is None for update in life.of(Update))
-    return divergent or in_parallel or early or bool(repeats(life.of(Init)))
+    return unknown or divergent or in_parallel or early or bool(repeats(life.of(Init)))

@@ -1,0 +1,23 @@
+import tilelang.language as T
+
+
+def build(n, squared):
+    """A whole epoch in either arm of a compile-time flag, on one allocation above both."""
+
+    @T.prim_func
+    def main(X: T.Tensor((n,), "float32"), out: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=64):
+            acc = T.alloc_reducer((1,), "float32", replication="all")
+            if squared:
+                T.clear(acc)
+                for j in T.Parallel(n):
+                    acc[0] += X[j] * X[j]
+                T.finalize_reducer(acc)
+            else:
+                T.clear(acc)
+                for j in T.Parallel(n):
+                    acc[0] += X[j]
+                T.finalize_reducer(acc)
+            out[0] = acc[0]
+
+    return main
