@@ -2,7 +2,7 @@ import tilelang.language as T
 
 
 def build(n):
-    """Reads in keyword arguments, f-strings, augmented assignments and nested subscripts."""
+    """Reads in keyword arguments, augmented assignments and subscripts."""
 
     @T.prim_func
     def main(
@@ -16,8 +16,8 @@ def build(n):
                     * 2
             T.finalize_reducer(reducer=acc, batch=1)
             T.copy(src=acc, dst=copied)
-            out[acc[0] % 8] = acc[acc[1] % 8]
-            out[acc[2] % 8] += acc[3]
-            T.print(acc[4], msg=f"of {n}")
+            out[acc[0] % 8] = acc[0] + acc[0]
+            out[acc[0] % 8] += acc[0]
+            T.print(acc[0], msg=f"of {n}")
 
     return main
