@@ -22,8 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-#: The commands run this working tree, installed or not.
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "rules")))}
+#: The commands run this working tree, installed or not, and compiled once, as an installed one is.
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "rules"))),
+    "PYTHONDONTWRITEBYTECODE": "",
+}
 PROGRAM = [sys.executable, "-m", "reducer_migrate"]
 
 

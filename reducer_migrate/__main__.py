@@ -13,11 +13,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit with its code; nothing the user does ends in a traceback."""
     import click
 
-    from reducer_migrate.cli import command
-
-    arguments = sys.argv[1:] if arguments is None else arguments
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = command.main(list(arguments), prog_name="reducer-migrate", standalone_mode=False)
+        code = _dispatch(arguments)
     except click.ClickException as error:
         error.show()
         code = error.exit_code
@@ -30,6 +28,22 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         click.echo(f"error: {type(error).__name__}: {error} (see --debug)", err=True)
         code = 2
     sys.exit(code)
+
+
+def _dispatch(arguments: list[str]) -> int:
+    """Call the command that the first argument names, else the one that takes paths."""
+    from reducer_migrate.subcommands import SUBCOMMANDS, load
+
+    code: int
+    if arguments[:1] and arguments[0] in SUBCOMMANDS:
+        name = arguments.pop(0)
+        program = f"reducer-migrate {name}"
+        code = load(name).main(arguments, prog_name=program, standalone_mode=False)
+    else:
+        from reducer_migrate.cli import command
+
+        code = command.main(arguments, prog_name="reducer-migrate", standalone_mode=False)
+    return code
 
 
 if __name__ == "__main__":

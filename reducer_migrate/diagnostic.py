@@ -37,9 +37,22 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """The notebook cell that a diagnostic lies in, and where that is in the notebook's text.
+
+    `number` counts every cell from 1.
+    """
+
+    number: int
+    start: Position
+    end: Position
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One finding in one file.
 
+    `start` and `end` are places in the file or, where `cell` is given, in that cell.
     `group` is the ident of the `Group` that resolves it, None where nothing does.
     `source_line` is the text of the line `start` lies on, `statement` the (first, last) line of
     the statement it belongs to.
@@ -59,6 +72,23 @@ class Diagnostic:
     statement: tuple[int, int] = (0, 0)
     fix: Fix = Fix.NONE
     group: int | None = None
+    cell: Cell | None = None
+
+    @property
+    def place(self) -> str:
+        """Where a reader finds it: `12:5`, or `cell 3:2:5` in a notebook."""
+        place = f"{self.start.line}:{self.start.column}"
+        return place if self.cell is None else f"cell {self.cell.number}:{place}"
+
+    @property
+    def file_start(self) -> Position:
+        """`start` as a place in the file's own text, for programs that read that."""
+        return self.start if self.cell is None else self.cell.start
+
+    @property
+    def file_end(self) -> Position:
+        """`end` as a place in the file's own text."""
+        return self.end if self.cell is None else self.cell.end
 
 
 def apply_edits(text: str, edits: tuple[Edit, ...]) -> str:

@@ -70,12 +70,14 @@ class Analysis:
 class Rewrite:
     """The text after rewriting, what remains to be said of it, and what was rewritten.
 
-    `text` equals the source's text where nothing changed. `remaining` has positions in `text`;
+    `text` equals the source's text where nothing changed, and `analysis` is its analysis.
+    `remaining` has positions in `text`;
     `fixed` and `notes` have positions in the original: `fixed` is what the rewrite resolved, and
     `notes` what a reader should know of how.
     """
 
     text: str
+    analysis: Analysis
     remaining: tuple[Diagnostic, ...] = ()
     fixed: tuple[Diagnostic, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
@@ -329,51 +331,59 @@ def rewrite(
     if selected is not None:
         wanted &= set(selected)
     if not wanted:
-        return Rewrite(source.text, analysis.diagnostics)
-    text, problem = _attempt(source, analysis, wanted, options)
+        return Rewrite(source.text, analysis, analysis.diagnostics)
+    attempt = _attempt(source, analysis, wanted, options)
     abandoned: dict[int, str] = {}
-    if problem is not None:
+    if attempt.problem is not None:
         for ident in sorted(wanted):
-            _, alone = _attempt(source, analysis, {ident}, options)
+            alone = _attempt(source, analysis, {ident}, options).problem
             if alone is not None:
                 abandoned[ident] = alone
-        kept = wanted - set(abandoned)
-        text, problem = _attempt(source, analysis, kept, options)
-        if problem is not None:
-            abandoned.update(dict.fromkeys(kept, problem))
-            text, kept = source.text, set()
-        wanted = kept
-    return _result(source, analysis, options, text, wanted, abandoned)
+        wanted -= set(abandoned)
+        attempt = _attempt(source, analysis, wanted, options)
+        if attempt.problem is not None:
+            abandoned.update(dict.fromkeys(wanted, attempt.problem))
+            wanted = set()
+    return _result(analysis, attempt, wanted, abandoned)
 
 
-def _attempt(
-    source: Source, analysis: Analysis, idents: set[int], options: Options
-) -> tuple[str, str | None]:
-    """The text with these groups applied; or the original, and why that failed."""
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """The text with some groups applied and its analysis; or the original's, and the problem."""
+
+    text: str
+    analysis: Analysis
+    problem: str | None = None
+
+
+def _attempt(source: Source, analysis: Analysis, idents: set[int], options: Options) -> _Attempt:
     from reducer_migrate.rewrite.transform import CannotEditError
 
     try:
-        edits = analysis.edits(source, idents, add_import=_adds_import(analysis, options))
+        edits = analysis.edits(source, idents, add_import=adds_import(source, analysis, options))
         text = apply_edits(source.text, edits)
         changed = Source.read(source.path, source.encode(text))
         again = analyse(changed, options)
     except (CannotEditError, UnparsableError, ValueError) as error:
-        return source.text, str(error)
+        return _Attempt(source.text, analysis, str(error))
+    problem = None
     if _comments(text) != _comments(source.text):
-        return source.text, "a comment would be lost"
-    if len(again.groups) != len(analysis.groups) - len(idents):
-        return source.text, "the result would have to be rewritten again"
-    fresh = _errors(again) - _errors(analysis)
-    if fresh:
-        (code, reducer), _ = fresh.popitem()
-        return source.text, f"the result would be wrong: {code} on `{reducer}`"
-    return text, None
+        problem = "a comment would be lost"
+    elif len(again.groups) != len(analysis.groups) - len(idents):
+        problem = "the result would have to be rewritten again"
+    else:
+        fresh = _errors(again) - _errors(analysis)
+        if fresh:
+            (code, reducer), _ = fresh.popitem()
+            problem = f"the result would be wrong: {code} on `{reducer}`"
+    return _Attempt(text, again) if problem is None else _Attempt(source.text, analysis, problem)
 
 
-def _adds_import(analysis: Analysis, options: Options) -> bool:
+def adds_import(source: Source, analysis: Analysis, options: Options) -> bool:
+    """Whether a rewrite also writes `import reducer_compat`."""
     from reducer_migrate.frontend import imports_compat
 
-    return options.add_import and not imports_compat(analysis.tree)
+    return options.add_import and not imports_compat(source, analysis.tree)
 
 
 def _errors(analysis: Analysis) -> Counter[tuple[str, str]]:
@@ -391,7 +401,7 @@ def _comments(text: str) -> Counter[str]:
 
     comments: Counter[str] = Counter()
     try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        for token in tokenize.generate_tokens(io.StringIO(text, newline=None).readline):
             if token.type == tokenize.COMMENT:
                 comments[token.string.strip()] += 1
     except (tokenize.TokenError, SyntaxError):
@@ -400,27 +410,22 @@ def _comments(text: str) -> Counter[str]:
 
 
 def _result(
-    source: Source,
-    analysis: Analysis,
-    options: Options,
-    text: str,
-    applied: set[int],
-    abandoned: dict[int, str],
+    analysis: Analysis, attempt: _Attempt, applied: set[int], abandoned: dict[int, str]
 ) -> Rewrite:
     fixed = tuple(d for d in analysis.diagnostics if d.group in applied)
-    changed = Source.read(source.path, source.encode(text))
-    after = analyse(changed, options).diagnostics if applied else analysis.diagnostics
-    remaining = [d for d in after if d.group is None or not abandoned]
+    remaining = [d for d in attempt.analysis.diagnostics if d.group is None or not abandoned]
     for ident, reason in abandoned.items():
         first = next(d for d in analysis.diagnostics if d.group == ident)
         remaining.append(_abandoned(first, reason))
     reducers = {(d.reducer, d.group) for d in fixed}
+    still = {(d.code, d.reducer) for d in attempt.analysis.diagnostics}
     notes = tuple(
         d
         for d in analysis.diagnostics
-        if d.severity is not Severity.ERROR and d.group is not None and d in fixed
+        if d.severity is not Severity.ERROR
+        and (d in fixed or (d.code.startswith("RM2") and (d.code, d.reducer) not in still))
     )
-    return Rewrite(text, tuple(remaining), fixed, notes, len(reducers))
+    return Rewrite(attempt.text, attempt.analysis, tuple(remaining), fixed, notes, len(reducers))
 
 
 def _abandoned(first: Diagnostic, reason: str) -> Diagnostic:

@@ -4,70 +4,41 @@ from __future__ import annotations
 
 import errno
 import os
-from dataclasses import dataclass
 
 from reducer_migrate.diagnostic import Diagnostic, Position
 from reducer_migrate.engine import UnparsableError
 from reducer_migrate.files.atomic import ChangedError, ReadOnlyError
-from reducer_migrate.source import Source, UndecodableError
-from reducer_rules import Severity
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A kind of failure: the file is skipped, the others are done, and the run ends with 2."""
-
-    code: str
-    name: str
-    help: str
-
-
-UNPARSABLE = Fault(
-    "RM001",
-    "unparsable",
-    "mend the syntax; the file names a reducer operation, so it cannot be passed over",
+from reducer_migrate.source import Source
+from reducer_rules.notices import (
+    BROKEN_BASELINE,
+    INTERNAL_ERROR,
+    UNDECODABLE,
+    UNPARSABLE,
+    UNREADABLE,
+    UNWRITABLE,
+    Notice,
 )
-UNDECODABLE = Fault(
-    "RM002",
-    "undecodable",
-    "save the file as UTF-8, or name its encoding in the first line: `# -*- coding: latin-1 -*-`",
-)
-UNREADABLE = Fault("RM003", "unreadable", "check the path and its permissions, or `--exclude` it")
-UNWRITABLE = Fault(
-    "RM004", "unwritable", "make the file and its directory writable, or see the edit with `--diff`"
-)
-INTERNAL = Fault(
-    "RM007",
-    "internal-error",
-    "this is a bug in reducer-migrate: run with `--debug` and report the traceback",
-)
-
-#: Every fault by its code. RM005 and RM006 are the engine's: an older release, an edit given up.
-FAULTS = {
-    fault.code: fault for fault in (UNPARSABLE, UNDECODABLE, UNREADABLE, UNWRITABLE, INTERNAL)
-}
 
 
 def diagnose(
-    fault: Fault, path: str, message: str, *, help: str = "", line: int = 1, column: int = 1
+    notice: Notice, path: str, message: str, *, help: str = "", line: int = 1, column: int = 1
 ) -> Diagnostic:
     """A diagnostic of a whole file, at its first character unless a place is given."""
     place = Position(line, column)
     return Diagnostic(
-        path, fault.code, fault.name, Severity.ERROR, message, help or fault.help, place, place
+        path, notice.code, notice.name, notice.severity, message, help or notice.help, place, place
     )
 
 
-def unparsable(path: str, raw: bytes, error: UnparsableError) -> Diagnostic:
+def unparsable(source: Source, error: UnparsableError) -> Diagnostic:
     """The place where parsing stopped, with its line."""
-    source = Source.read(path, raw)
     line = min(max(error.line, 1), len(source.line_starts))
     place = Position(line, max(error.column, 1))
     return Diagnostic(
-        path,
+        source.path,
         UNPARSABLE.code,
         UNPARSABLE.name,
-        Severity.ERROR,
+        UNPARSABLE.severity,
         f"the file does not parse: {error}",
         UNPARSABLE.help,
         place,
@@ -76,7 +47,7 @@ def unparsable(path: str, raw: bytes, error: UnparsableError) -> Diagnostic:
     )
 
 
-def undecodable(path: str, error: UndecodableError) -> Diagnostic:
+def undecodable(path: str, error: ValueError) -> Diagnostic:
     """The bytes are no text in the encoding they declare."""
     return diagnose(UNDECODABLE, path, f"the file cannot be decoded: {error}")
 
@@ -118,4 +89,9 @@ def leftover(path: str, original: str) -> Diagnostic:
 
 def internal(path: str, error: Exception) -> Diagnostic:
     """Something that no input should bring about."""
-    return diagnose(INTERNAL, path, f"internal error: {type(error).__name__}: {error}")
+    return diagnose(INTERNAL_ERROR, path, f"internal error: {type(error).__name__}: {error}")
+
+
+def broken_baseline(path: str, error: Exception) -> Diagnostic:
+    """The baseline is no baseline; the run goes on as if there were none."""
+    return diagnose(BROKEN_BASELINE, path, str(error))

@@ -65,12 +65,14 @@ class Releases:
         self.problems: list[str] = []
         self._projects: dict[str, Resolved | None] = {}
         self._installed: Resolved | None = None
-        self._explicit = None if explicit is None else _explicit(explicit)
+        self._explicit = None if explicit is None else resolve(explicit)
 
-    def of(self, path: str) -> Resolved:
-        """The release for the file at `path`."""
+    def of(self, path: str, configured: Resolved | None = None) -> Resolved:
+        """The release for the file at `path`, whose configuration names `configured`."""
         if self._explicit is not None:
             return self._explicit
+        if configured is not None:
+            return configured
         directory = os.path.dirname(os.path.abspath(path))
         return self._project(directory) or self._from_environment()
 
@@ -81,8 +83,6 @@ class Releases:
 
     def _read(self, directory: str) -> Resolved | None:
         pyproject = _load(os.path.join(directory, "pyproject.toml"), self.problems)
-        if configured := _configured(directory, pyproject, self.problems):
-            return configured
         if pin := _pinned(directory, pyproject):
             return pin.resolved(directory)
         parent = os.path.dirname(directory)
@@ -96,7 +96,12 @@ class Releases:
         return self._installed
 
 
-def _explicit(text: str, source: str = "--tilelang") -> Resolved:
+def resolve(text: str, source: str = "--tilelang") -> Resolved:
+    """The release that `text` names at the place `source`.
+
+    Raises:
+        ValueError: it is neither a release number nor `any`.
+    """
     if text == "any":
         return Resolved(None, source)
     if not re.fullmatch(r"v?\d+(\.\d+)*([.+-]?\w+)*", text):
@@ -147,21 +152,6 @@ def _text(path: str) -> str | None:
             return file.read()
     except OSError:
         return None
-
-
-def _configured(directory: str, pyproject: _Toml | None, problems: list[str]) -> Resolved | None:
-    """The release that the tool's own configuration names."""
-    own = _load(os.path.join(directory, "reducer-migrate.toml"), problems)
-    for toml, keys in ((own, ()), (pyproject, ("tool", "reducer-migrate"))):
-        value = _at(toml, *keys, "tilelang")
-        if toml is None or not isinstance(value, str):
-            continue
-        place = f"{os.path.relpath(os.path.join(directory, toml.name))}:{toml.key_line('tilelang')}"
-        try:
-            return _explicit(value, place)
-        except ValueError as error:
-            problems.append(f"{place}: {error}; ignored")
-    return None
 
 
 def _at(toml: _Toml | None, *keys: str) -> Any:

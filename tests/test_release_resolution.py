@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reducer_migrate.release import Releases
+from reducer_migrate.release import Releases, resolve
 
 
 @pytest.fixture(autouse=True)
@@ -86,8 +86,6 @@ def _resolve(explicit: str | None = None, path: str = "kernel.py") -> tuple[str 
             "0.1.12",
             2,
         ),
-        ("pyproject.toml", '[tool.reducer-migrate]\ntilelang = "0.1.14"\n', "0.1.14", 2),
-        ("reducer-migrate.toml", '# ours\ntilelang = "0.1.13"\n', "0.1.13", 2),
     ],
 )
 def test_a_pin_is_found_with_its_line(
@@ -122,18 +120,13 @@ def test_the_order_of_sources(project: Path, monkeypatch: pytest.MonkeyPatch) ->
             "0.1.12",
             "pyproject.toml:2",
         ),
-        (
-            "pyproject.toml",
-            '[project]\ndependencies = ["tilelang==0.1.12"]\n'
-            '[tool.reducer-migrate]\ntilelang = "0.1.13"\n',
-            "0.1.13",
-            "pyproject.toml:4",
-        ),
     ]
     for name, text, release, source in steps:
         (project / name).write_text(text)
         assert _resolve() == (release, source)
-    assert _resolve("0.1.14") == ("0.1.14", "--tilelang")
+    configured = resolve("0.1.13", "pyproject.toml:4")
+    assert Releases().of("kernel.py", configured) == configured
+    assert Releases("0.1.14").of("kernel.py", configured).source == "--tilelang"
 
 
 def test_the_nearest_project_decides(project: Path) -> None:
@@ -169,16 +162,11 @@ def test_what_is_no_release_is_refused(text: str) -> None:
 
 def test_broken_configuration_is_said_and_passed_over(project: Path) -> None:
     (project / "pyproject.toml").write_text("[project\n")
-    (project / "reducer-migrate.toml").write_text('tilelang = "newest"\n')
     (project / "requirements.txt").write_text("tilelang==0.1.13\n")
     releases = Releases()
     assert releases.of("kernel.py").source == "requirements.txt:1"
-    assert len(releases.problems) == 2
+    assert len(releases.problems) == 1
     assert releases.problems[0].startswith("pyproject.toml: not valid TOML, ignored: ")
-    assert releases.problems[1] == (
-        "reducer-migrate.toml:1: not a TileLang release: 'newest' "
-        "(expected for example 0.1.13, or any); ignored"
-    )
 
 
 def test_how_a_release_is_said(project: Path) -> None:

@@ -141,13 +141,14 @@ def _strip(line: str) -> str:
     return stripped + " " if quoted and len(stripped) < len(line) else stripped
 
 
-_MAGIC = re.compile(r"[*?\[\\]")
+# Compiled when the first pattern needs them: most runs see none.
+_MAGIC = r"[*?\[\\]"
 
 
 def _classify(pattern: str, anchored: bool) -> tuple[str, str]:
-    if not _MAGIC.search(pattern):
+    if not re.search(_MAGIC, pattern):
         return "literal", pattern
-    if not anchored and pattern[0] == "*" and not _MAGIC.search(pattern, 1):
+    if not anchored and pattern[0] == "*" and not re.search(_MAGIC, pattern[1:]):
         return "suffix", pattern[1:]
     return "regex", _translate(pattern)
 
@@ -160,10 +161,9 @@ def _may_match_python(rule: Rule) -> bool:
     return True
 
 
-_PIECE = re.compile(
+_PIECE = (
     r"(?P<lead>^\*\*/)|(?P<inner>/\*\*(?=/))|(?P<tail>/\*\*$)|(?P<star>\*+)|(?P<one>\?)"
-    r"|(?P<set>\[[!^]?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\])|\\(?P<quoted>.)|(?P<plain>.)",
-    re.DOTALL,
+    r"|(?P<set>\[[!^]?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\])|\\(?P<quoted>.)|(?P<plain>.)"
 )
 _CLASSES = {
     "alnum": "a-zA-Z0-9",
@@ -180,7 +180,7 @@ def _translate(pattern: str) -> str:
     """A regular expression for a pattern with wildcards."""
     fixed = {"lead": "(?:.*/)?", "inner": "(?:/.*)?", "tail": "/.+", "star": "[^/]*", "one": "[^/]"}
     parts = []
-    for match in _PIECE.finditer(pattern):
+    for match in re.finditer(_PIECE, pattern, re.DOTALL):
         kind = match.lastgroup or "plain"
         if kind == "set":
             parts.append(_translate_set(match.group()))

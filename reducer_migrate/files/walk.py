@@ -38,14 +38,17 @@ class _Directory(NamedTuple):
     shown: str
     absolute: str
     ignore: Ignore | None
+    suffixes: tuple[str, ...]
     named: bool = False
 
 
 Item = Found | Unreachable | Leftover
 
 
-def walk(paths: Sequence[str], exclude: Patterns) -> Iterator[Item]:
-    """Yield the Python files below `paths`, and what cannot be reached.
+def walk(
+    paths: Sequence[str], exclude: Patterns, suffixes: tuple[str, ...] = (".py",)
+) -> Iterator[Item]:
+    """Yield the files below `paths` that end in one of `suffixes`, and what cannot be reached.
 
     A file that is named is yielded whatever its name, unless `exclude` covers it. Directories
     are read one at a time and symlinks to directories are not followed, except for a named one.
@@ -57,7 +60,7 @@ def walk(paths: Sequence[str], exclude: Patterns) -> Iterator[Item]:
         if os.path.isdir(path):
             shown = _shown(path)
             ignore = _above(absolute)
-            yield from _walk(_Directory(shown, absolute, ignore, named=True), exclude)
+            yield from _walk(_Directory(shown, absolute, ignore, suffixes, named=True), exclude)
         elif os.path.lexists(path) and not os.path.exists(path):
             yield _broken(path)
         else:
@@ -91,13 +94,14 @@ def _entries(directory: _Directory, exclude: Patterns) -> list[_Directory | Item
     """What one directory holds, sorted by name."""
     found: list[tuple[str, bool, OSError | None]] = []
     special = set()
+    wanted = (*directory.suffixes, SUFFIX)
     with os.scandir(directory.absolute) as entries:
         for entry in entries:
             name = entry.name
             if name in (".git", ".gitignore", "pyvenv.cfg"):
                 special.add(name)
-            if name.endswith((".py", SUFFIX)) or not entry.is_file(follow_symlinks=False):
-                kind = _kind(entry)
+            if name.endswith(wanted) or not entry.is_file(follow_symlinks=False):
+                kind = _kind(entry, directory.suffixes)
                 if kind is not None:
                     found.append((name, kind[0], kind[1]))
     if "pyvenv.cfg" in special and not directory.named:
@@ -111,28 +115,30 @@ def _entries(directory: _Directory, exclude: Patterns) -> list[_Directory | Item
     ]
 
 
-def _kind(entry: os.DirEntry[str]) -> tuple[bool, OSError | None] | None:
+def _kind(entry: os.DirEntry[str], suffixes: tuple[str, ...]) -> tuple[bool, OSError | None] | None:
     """Whether an entry is a directory, and what is wrong with it; None to leave it out."""
     try:
         if entry.is_dir(follow_symlinks=False):
             left_out = entry.name.startswith(".") or entry.name in LEFT_OUT
             return None if left_out else (True, None)
         if entry.is_symlink():
-            return _link_kind(entry)
+            return _link_kind(entry, suffixes)
         return (False, None) if entry.is_file() else None
     except OSError as error:
         return False, error
 
 
-def _link_kind(entry: os.DirEntry[str]) -> tuple[bool, OSError | None] | None:
+def _link_kind(
+    entry: os.DirEntry[str], suffixes: tuple[str, ...]
+) -> tuple[bool, OSError | None] | None:
     """A link to a file is that file, one to a directory is not followed, a loop is an error."""
     try:
         entry.stat()
     except OSError as error:
         # Editors mark an open file by a dangling link with a name like ".#kernel.py".
-        python = entry.name.endswith(".py") and not entry.name.startswith(".#")
-        return (False, error) if error.errno == errno.ELOOP or python else None
-    return (False, None) if entry.is_file() and entry.name.endswith(".py") else None
+        wanted = entry.name.endswith(suffixes) and not entry.name.startswith(".#")
+        return (False, error) if error.errno == errno.ELOOP or wanted else None
+    return (False, None) if entry.is_file() and entry.name.endswith(suffixes) else None
 
 
 def _entry(
@@ -152,7 +158,7 @@ def _entry(
     if error is not None:
         return Unreachable(shown, error)
     if is_directory:
-        return _Directory(shown + os.sep, absolute, ignore)
+        return _Directory(shown + os.sep, absolute, ignore, directory.suffixes)
     if name.endswith(SUFFIX):
         return Leftover(shown)
     return Found(shown)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
+import sys
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reducer_migrate.frontend.scopes import Scope, allocates, body_nodes, make_scope
+from reducer_migrate.frontend.scopes import Scope, allocates, make_scope
 from reducer_migrate.frontend.syntax import FunctionNode
 from reducer_migrate.frontend.walker import Reducer, Site, walk
 from reducer_migrate.source import Source
@@ -25,27 +28,51 @@ class Unit:
 
 def build(source: Source, tree: ast.Module) -> Unit:
     """Build the timelines of every reducer in `source`."""
+    lines = _lines_naming(source, "alloc_reducer")
     reducers: list[Reducer] = []
-    for scope in _scopes(tree, make_scope(tree, None)):
-        if any(allocates(node, scope) for node in body_nodes(scope.node)):
-            reducers += walk(scope, source)
-    return Unit(tree, tuple(reducers), imports_compat(tree))
+    if lines:
+        for scope in _scopes(tree, make_scope(tree, None), lines):
+            if any(allocates(node, scope) for node in scope.nodes):
+                reducers += walk(scope, source)
+    return Unit(tree, tuple(reducers), imports_compat(source, tree))
 
 
-def _scopes(node: ast.AST, scope: Scope) -> Iterator[Scope]:
+def _lines_naming(source: Source, name: str) -> list[int]:
+    """The lines that hold `name`, counted from 1."""
+    starts = source.line_starts
+    return [bisect_right(starts, match.start()) for match in re.finditer(name, source.text)]
+
+
+def _scopes(node: ast.AST, scope: Scope, lines: list[int]) -> Iterator[Scope]:
+    """The scopes around the given lines: the rest of the tree, mostly all of it, is not visited."""
     if isinstance(node, ast.Module):
         yield scope
     for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            continue
+        inside = [line for line in lines if _first(child) <= line <= _last(child)]
+        if not inside:
+            continue
         if isinstance(child, FunctionNode):
             inner = make_scope(child, scope)
             yield inner
-            yield from _scopes(child, inner)
+            yield from _scopes(child, inner, inside)
         else:
-            yield from _scopes(child, scope)
+            yield from _scopes(child, scope, inside)
 
 
-def imports_compat(tree: ast.Module) -> bool:
+def _first(node: ast.AST) -> int:
+    return getattr(node, "lineno", 0)
+
+
+def _last(node: ast.AST) -> int:
+    return getattr(node, "end_lineno", None) or sys.maxsize
+
+
+def imports_compat(source: Source, tree: ast.Module) -> bool:
     """Whether the module imports the runtime, anywhere."""
+    if "reducer_compat" not in source.text:
+        return False
     modules: list[str | None] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

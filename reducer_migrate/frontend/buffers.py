@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from reducer_migrate.frontend.scopes import Scope, body_nodes, parameters
+from reducer_migrate.frontend.scopes import Scope, parameters
 from reducer_migrate.frontend.syntax import argument, called
 from reducer_migrate.frontend.values import cast_of, dtype_key, promote, static_int
 
@@ -39,11 +39,10 @@ class Buffer:
 def declared_buffers(scope: Scope) -> dict[str, Buffer]:
     """Every buffer that a function declares once, by name: parameters and allocations."""
     found: dict[str, Buffer] = {}
-    if isinstance(scope.node, ast.Module):
-        return found
-    for parameter in parameters(scope.node):
-        _declare(found, parameter.arg, parameter.annotation, scope)
-    for node in body_nodes(scope.node):
+    if not isinstance(scope.node, ast.Module):
+        for parameter in parameters(scope.node):
+            _declare(found, parameter.arg, parameter.annotation, scope)
+    for node in scope.nodes:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             _declare(found, node.target.id, node.annotation, scope)
             _declare(found, node.target.id, node.value, scope)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from reducer_migrate.frontend.syntax import (
     FunctionNode,
-    ScopeNode,
     bound_names,
     called,
     same_scope,
@@ -32,7 +31,12 @@ class Scope:
     single: dict[str, ast.expr] = field(default_factory=dict)
     imported: dict[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Every node in the body, nested scopes unopened."""
+        return same_scope(self.node.body)
+
+    @cached_property
     def decorators(self) -> frozenset[str]:
         """The last names of the decorators: `prim_func` for `@T.prim_func`, `jit` for `@jit()`."""
         if isinstance(self.node, ast.Module):
@@ -44,16 +48,16 @@ class Scope:
         """Whether the body of a jitted function is itself the kernel."""
         return bool(self.decorators & _JIT_DECORATORS) and self.opens_kernel
 
-    @property
+    @cached_property
     def opens_kernel(self) -> bool:
         """Whether `with T.Kernel(...)` stands directly in this function."""
         return any(
             isinstance(node, ast.With)
             and any(called(item.context_expr) == "Kernel" for item in node.items)
-            for node in body_nodes(self.node)
+            for node in self.nodes
         )
 
-    @property
+    @cached_property
     def is_traced(self) -> bool:
         """Whether TileLang traces the body, so that its statements are device code."""
         return bool(self.decorators & _TRACING_DECORATORS) or self.opens_kernel
@@ -71,22 +75,13 @@ class Scope:
         return None if scope is None else scope.single.get(name)
 
 
-def body_nodes(node: ast.Module | FunctionNode) -> Iterator[ast.AST]:
-    """Every node in the body of a module or function, nested scopes left out."""
-    for statement in node.body:
-        if isinstance(statement, ScopeNode):
-            yield statement
-        else:
-            yield from same_scope(statement)
-
-
 def make_scope(node: ast.Module | FunctionNode, parent: Scope | None) -> Scope:
     """Collect the bindings of one scope."""
     scope = Scope(node, parent)
     if not isinstance(node, ast.Module):
         for parameter in parameters(node):
             _bind(scope, parameter.arg)
-    for child in body_nodes(node):
+    for child in scope.nodes:
         _bind_node(scope, child)
     scope.single = {k: v for k, v in scope.single.items() if scope.bindings[k] == 1}
     return scope

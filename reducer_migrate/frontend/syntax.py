@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from reducer_rules.timeline import Span
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 ScopeNode = FunctionNode | ast.Lambda | ast.ClassDef
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def called(node: ast.AST) -> str | None:
@@ -53,14 +54,27 @@ def index_parts(subscript: ast.Subscript) -> list[ast.expr]:
     return list(index.elts) if isinstance(index, ast.Tuple) else [index]
 
 
-def same_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """Walk `node` and what runs in its scope: bodies of nested functions and classes left out."""
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ScopeNode):
-            yield child
-        else:
-            yield from same_scope(child)
+def same_scope(statements: Sequence[ast.AST]) -> list[ast.AST]:
+    """Every node of `statements` in the order of the text, nested functions and classes unopened.
+
+    Written out rather than built on `ast.walk`, since it visits most of what is visited at all.
+    """
+    found: list[ast.AST] = []
+    waiting = list(reversed(statements))
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if isinstance(node, _SCOPES):
+            continue
+        below: list[ast.AST] = []
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                below.append(value)
+            elif isinstance(value, list):
+                below += [item for item in value if isinstance(item, ast.AST)]
+        waiting += below[::-1]
+    return found
 
 
 def names_in(node: ast.AST) -> set[str]:

@@ -15,6 +15,8 @@ from reducer_migrate.frontend.buffers import (
     shape_of,
 )
 from reducer_migrate.frontend.conditions import Conditions, join
+from reducer_migrate.frontend.launch import threads_of, warp_specialized
+from reducer_migrate.frontend.operands import operands_of
 from reducer_migrate.frontend.scopes import Scope, allocates
 from reducer_migrate.frontend.syntax import (
     ScopeNode,
@@ -47,6 +49,7 @@ from reducer_rules.timeline import (
     LoadForm,
     Loop,
     LoopKind,
+    Operands,
     Span,
     Store,
     Timeline,
@@ -140,7 +143,8 @@ class _Walker:
         self._nested: list[ast.AST] = []
         self._count = 0
         name = "" if isinstance(scope.node, ast.Module) else scope.node.name
-        self._kernel = Kernel(name)
+        self._kernel = Kernel(name, warp_specialized=warp_specialized(scope))
+        self._nest: ast.For | None = None
 
     def run(self) -> tuple[Reducer, ...]:
         self._block(self._scope.node.body, ())
@@ -200,7 +204,12 @@ class _Walker:
         for name in bound_names(node.target):
             self._rebind(name, node, context)
             self._conditions.bind(name, inside)
+        outermost = loop.kind is LoopKind.PARALLEL and self._nest is None
+        if outermost:
+            self._nest = node
         self._block(node.body, (*context, loop))
+        if outermost:
+            self._nest = None
         self._block(node.orelse, context)
 
     def _on_while(self, node: ast.While, context: Context) -> None:
@@ -214,8 +223,7 @@ class _Walker:
             self._scan(item.context_expr, node, context)
             call = item.context_expr
             if called(call) == "Kernel" and isinstance(call, ast.Call):
-                threads = values.static_int(argument(call, 99, "threads"), self._scope)
-                self._kernel = replace(self._kernel, threads=threads)
+                self._kernel = replace(self._kernel, threads=threads_of(call, self._scope))
             if called(call) == "ws":
                 ident = self._frame(None)
                 frame = Branch(ident, 0, Condition.THREAD, span_of(node), ast.unparse(call))
@@ -428,6 +436,7 @@ class _Walker:
             contribution=self._text(value),
             contribution_dtype=expression_dtype(value, self._scope, self._buffers),
             value_span=span_of(value),
+            operands=self._operands(),
         )
         self._add(tracker, event, Site(node, call))
         for part in [*parts, value]:
@@ -454,11 +463,12 @@ class _Walker:
             destination_dtype=None if buffer is None else _resolved(buffer.dtype),
             destination_shape=None if buffer is None else buffer.shape,
             batch=batch,
+            destination_is_reducer=self._tracked(second) is not None,
         )
         self._add(tracker, event, Site(node, call))
         tracker.closed = True
         for part in (second, batch_node):
-            if part is not None:
+            if part is not None and self._tracked(part) is not tracker:
                 self._scan(part, node, context, holder=event.ident, bare=EscapeKind.OPERAND)
         return True
 
@@ -692,14 +702,16 @@ class _Walker:
         leaf: updates.Leaf | None = None,
     ) -> int:
         typed = value if leaf is None else _without_leaf(value, leaf)
+        alone = leaf is None or len(leaf.path) == 1
         event = Update(
             **self._at(node, context),
             form=form,
             combine=combine,
             indices=self._indices(index_parts(target)),
-            contribution=self._text(value),
+            contribution=self._text(typed) if alone else "",
             contribution_dtype=expression_dtype(typed, self._scope, self._buffers),
             value_span=span_of(value),
+            operands=self._operands(),
         )
         self._add(tracker, event, Site(statement, node, leaf))
         return event.ident
@@ -750,6 +762,11 @@ class _Walker:
             event = Escape(**self._at(statement, context), kind=EscapeKind.REBIND)
             self._add(tracker, event, Site(statement, statement))
 
+    def _operands(self) -> Operands | None:
+        if self._nest is None:
+            return None
+        return operands_of(self._nest, self._scope, self._buffers)
+
     def _indices(self, parts: Sequence[ast.expr]) -> tuple[Index, ...]:
         return tuple(
             Index(
@@ -766,7 +783,8 @@ class _Walker:
         stages = None
         if isinstance(node.iter, ast.Call):
             extents = self._extents(node.iter)
-            stages = values.static_int(argument(node.iter, 99, "num_stages"), self._scope)
+            given = argument(node.iter, len(node.iter.args), "num_stages")
+            stages = 0 if given is None else values.static_int(given, self._scope)
         names = tuple(bound_names(node.target))
         return Loop(self._frame(None), kind, span_of(node), names, extents, stages)
 

@@ -48,7 +48,7 @@ def render(diagnostic: Diagnostic, style: Style = plain) -> str:
     """The lines of one finding, each with its line end."""
     role = diagnostic.severity.value
     start = diagnostic.start
-    place = style("path", f"{printable(diagnostic.path)}:{start.line}:{start.column}:")
+    place = style("path", f"{printable(diagnostic.path)}:{diagnostic.place}:")
     head = f"{place} {style(role, f'{role}[{diagnostic.code}]')}: {_clean(diagnostic.message)}"
     margin = " " * len(str(start.line))
     lines = [head]

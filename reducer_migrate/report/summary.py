@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from reducer_migrate.settings import Mode
 
 if TYPE_CHECKING:
+    from reducer_migrate.diagnostic import Diagnostic
     from reducer_migrate.pipeline import Outcome
 
 
@@ -19,15 +21,23 @@ class Tally:
         self.edited = 0
         self.reducers = 0
         self.severities = {"error": 0, "warning": 0, "note": 0}
-        self.fixable = 0
+        self.suppressed = 0
+        self.stale = 0
+        self.adopted: list[Diagnostic] = []
+        self.written: tuple[str, int] | None = None
         self.sources: dict[str, None] = {}
-        self.problems: list[str] = []
+        self.problems: dict[str, None] = {}
 
     def add(self, outcome: Outcome) -> None:
         """Count one judged file."""
         self.failed += outcome.failed
         self.edited += outcome.edited
         self.reducers += outcome.rewritten
+        self.suppressed += outcome.suppressed
+        self.adopted += outcome.adopted
+        if outcome.judged:
+            self.sources[outcome.judged] = None
+        self.problems.update(dict.fromkeys(outcome.problems))
         for diagnostic in outcome.diagnostics:
             self.severities[diagnostic.severity.value] += 1
 
@@ -52,9 +62,26 @@ class Tally:
         )
         if self.failed:
             lines.append(f"{_count(self.failed, 'file')} skipped because of an error.")
+        lines += self._silent()
         if self.sources:
             lines.append("Judged against " + ", ".join(self.sources) + ".")
         return lines
+
+    def _silent(self) -> Iterator[str]:
+        """What was found and is not reported, and what became of the baseline."""
+        if self.suppressed:
+            yield f"{_count(self.suppressed, 'finding')} suppressed by comments."
+        if self.adopted:
+            yield f"{_count(len(self.adopted), 'finding')} in the baseline."
+        if self.stale:
+            verb = "is" if self.stale == 1 else "are"
+            yield (
+                f"{_count(self.stale, 'baseline entry', 'baseline entries')} {verb} gone: write "
+                "the baseline again with `--write-baseline`."
+            )
+        if self.written is not None:
+            path, number = self.written
+            yield f"Wrote {_count(number, 'finding')} to the baseline {path}."
 
     def _work(self, mode: Mode) -> str:
         if not self.edited:
@@ -71,5 +98,5 @@ class Tally:
         return f"{_count(self.findings, 'finding')} ({words})."
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str, plural: str | None = None) -> str:
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

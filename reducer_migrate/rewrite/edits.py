@@ -61,25 +61,37 @@ def _statement_edits(
         if tag == "equal":
             continue
         lines = new[new_start:new_end]
-        if lines and old_start < old_end:
-            feeds = len(old[old_start]) - len(bare[old_start])
-            lines[0] = _FORM_FEED * feeds + lines[0]
+        for place in range(old_start, old_end if lines else old_start):
+            feeds = len(old[place]) - len(bare[place])
+            near = min(place - old_start, len(lines) - 1)
+            lines[near] = _FORM_FEED * feeds + lines[near]
         yield _hunk(source, first + old_start, old_end - old_start, lines)
 
 
 def _hunk(source: Source, line: int, count: int, lines: list[str]) -> Edit:
-    """Replace `count` whole lines from `line` by `lines`, in the line ends used around them."""
+    """Replace `count` whole lines from `line` by `lines`, which take over the line ends."""
     starts = source.line_starts
     begin = starts[line - 1] if line <= len(starts) else len(source.text)
     after = line - 1 + count
     end = starts[after] if after < len(starts) else len(source.text)
-    newline = _newline_at(source, line)
-    text = "".join(part + newline for part in lines)
-    if end == len(source.text) and count and not source.text.endswith(("\n", "\r")):
-        text = text.removesuffix(newline)
-    elif begin == len(source.text) and begin and not source.text.endswith(("\n", "\r")):
-        text = newline + text.removesuffix(newline)
+    ends = _line_ends(source, line, count, len(lines))
+    text = "".join(map("".join, zip(lines, ends, strict=True)))
+    if end == len(source.text) and lines and not source.text.endswith(("\n", "\r")):
+        if count:
+            text = text.removesuffix(ends[-1])
+        elif begin:
+            text = ends[-1] + text.removesuffix(ends[-1])
     return Edit(begin, end, text)
+
+
+def _line_ends(source: Source, line: int, count: int, wanted: int) -> list[str]:
+    """The ends of `wanted` lines that replace `count` lines from `line`.
+
+    They take those they replace in turn, and the last one the last: a new CR in front of a blank
+    line that ends in LF would swallow it.
+    """
+    old = [_newline_at(source, line + k) for k in range(max(count, 1))]
+    return [*(old[min(k, len(old) - 1)] for k in range(wanted - 1)), *old[-1:]][:wanted]
 
 
 def _newline_at(source: Source, line: int) -> str:

@@ -434,15 +434,34 @@ def _update(
 ) -> cst.Expr:
     if not isinstance(target, cst.Subscript):
         raise CannotEditError("an update has no subscript")
+    func = cst.parse_expression(f"{action.base}.reducer_update")
+    if action.leaf is not None and len(action.leaf.path) == 1 and not action.rfc:
+        call = _same_call(target, value, func, action.leaf.path[0])
+        if call is not None:
+            return cst.Expr(call, semicolon=semicolon)
     if action.leaf is not None:
-        value = _take_out(value, action.leaf.path, action)
+        value = _bare(_take_out(value, action.leaf.path, action))
     elif action.negate:
         value = _negated(value, action)
     if isinstance(value, _LOOSE) and not value.lpar:
         value = _parenthesized(value)
     arguments = [*_target_arguments(target, action.rfc), cst.Arg(value)]
-    func = cst.parse_expression(f"{action.base}.reducer_update")
     return cst.Expr(cst.Call(func, arguments), semicolon=semicolon)
+
+
+def _same_call(
+    target: cst.Subscript, value: cst.BaseExpression, func: cst.BaseExpression, side: int
+) -> cst.Call | None:
+    """`T.max(acc[i], v)` as an update: the same call, with its line breaks and comments.
+
+    `side` says which argument is the reducer's own element.
+    """
+    if not isinstance(value, cst.Call) or value.lpar or len(value.args) != 2:
+        return None
+    first, second = value.args
+    contribution = first.value if side else second.value
+    arguments = [first.with_changes(value=target), second.with_changes(value=contribution)]
+    return value.with_changes(func=func, args=arguments)
 
 
 def _target_arguments(target: cst.Subscript, rfc: bool) -> list[cst.Arg]:
@@ -508,6 +527,14 @@ def _negated(value: cst.BaseExpression, action: RewriteUpdate) -> cst.BaseExpres
     elif not value.lpar and not isinstance(value, _ATOMS):
         value = _parenthesized(value)
     return cst.UnaryOperation(cst.Minus(), value)
+
+
+def _bare(value: cst.BaseExpression) -> cst.BaseExpression:
+    """An argument without parentheses that only an operator needed."""
+    inner = value.with_changes(lpar=(), rpar=())
+    if isinstance(value, _LOOSE) or "\n" in cst.Module([]).code_for_node(value):
+        return value
+    return inner
 
 
 def _parenthesized(value: cst.BaseExpression) -> cst.BaseExpression:

@@ -19,6 +19,7 @@ from reducer_rules.timeline import (
     Context,
     Dialect,
     Escape,
+    EscapeKind,
     Event,
     Fill,
     Finalize,
@@ -98,6 +99,16 @@ def _events_of(alloc: Alloc, timeline: Timeline) -> tuple[Event, ...]:
     return tuple(
         event for event in timeline.events if precedes(alloc, event) and not replaced(event)
     )
+
+
+def escapes(timeline: Timeline) -> tuple[Escape, ...]:
+    """The escapes up to the first rebinding: the name may stand for something else after it."""
+    found: list[Escape] = []
+    for escape in timeline.of(Escape):
+        found.append(escape)
+        if escape.kind is EscapeKind.REBIND:
+            break
+    return tuple(found)
 
 
 def distinct(events: Iterable[_E]) -> tuple[_E, ...]:

@@ -43,3 +43,15 @@ def _releases(*texts: str) -> tuple[Release, ...]:
 TESTED = _releases("0.1.8", "0.1.9", "0.1.10", "0.1.11", "0.1.12", "0.1.13", "0.1.14", "0.1.15")
 #: The first release with first-class ("v2") reducers.
 NATIVE_V2 = Release.parse("0.1.14")
+
+
+def between(first: str, last: str) -> tuple[Release, ...]:
+    """The tested releases from `first` to `last`, both included."""
+    return tuple(r for r in TESTED if Release.parse(first) <= r <= Release.parse(last))
+
+
+def named(releases: tuple[Release, ...]) -> str:
+    """`TileLang 0.1.13`, or `TileLang 0.1.8 to 0.1.13` for several, oldest first."""
+    if len(releases) == 1:
+        return f"TileLang {releases[0]}"
+    return f"TileLang {releases[0]} to {releases[-1]}"

@@ -149,8 +149,17 @@ class ReleaseRule(Rule):
     def severity_on(self, target: Target) -> Severity:
         return Severity.NOTE if target.release is None else Severity.ERROR
 
-    def applies(self, target: Target) -> bool:
-        """Whether the fault can show on `target`."""
+    def judged_on(self, timeline: Timeline, target: Target) -> tuple[Release, ...]:
+        """The affected releases that count for this reducer on `target`, oldest first.
+
+        None with reducer_compat, which replaces the code in question; and v2 statements do not
+        compile below 0.1.14 without it.
+        """
         if target.compat:
-            return False
-        return target.release is None or target.release in self.affected
+            return ()
+        oldest = NATIVE_V2 if timeline.needs_v2 else self.affected[0]
+        return tuple(
+            release
+            for release in self.affected
+            if target.release in (None, release) and release >= oldest
+        )

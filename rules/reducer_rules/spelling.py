@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from reducer_rules.timeline import (
     Alloc,
     Dialect,
@@ -15,6 +17,8 @@ from reducer_rules.timeline import (
     dialect_of,
 )
 
+#: What a minus sign binds to as a whole.
+_PRIMARY = re.compile(r"\w+(\.\w+|\[[^][]*\])*")
 #: A longer value is named, not repeated, in a message.
 _LONGEST_VALUE = 40
 
@@ -62,7 +66,7 @@ def update_call(name: str, update: Update, dialect: Dialect | None) -> str:
     """The call that makes the contribution of `update` in v2."""
     value = short(update.contribution)
     if update.form is UpdateForm.SUBTRACT:
-        value = f"-{value}" if value.isidentifier() else f"-({value})"
+        value = f"-{value}" if _PRIMARY.fullmatch(value) else f"-({value})"
     if dialect is not Dialect.RFC:
         return f"T.reducer_update({element(name, update)}, {value})"
     indices = [index.text for index in update.indices]

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from reducer_rules.catalogue import rules
+from reducer_rules.notices import NOTICES, Notice
 from reducer_rules.rule import Rule
 
 #: Heading and introduction of each family, by the start of its codes.
 _FAMILIES = {
+    "RM0": (
+        "RM0xx: trouble with a file or a run",
+        "RM001 to RM004, RM007 and RM008 make the exit code 2, and cannot be ignored, suppressed "
+        "or put into a baseline.",
+    ),
     "RM1": (
         "RM1xx: the legacy surface",
         "Rewritten. Errors where v2 compiles, notes below TileLang 0.1.14 without reducer_compat.",
@@ -19,6 +27,10 @@ _FAMILIES = {
         "RM3xx: known wrong code",
         "Errors on a TileLang release that computes something else or fails, notes where the "
         "release is not known.",
+    ),
+    "RM9": (
+        "RM9xx: suppression comments",
+        "About the `# reducer: noqa` comments themselves.",
     ),
 }
 
@@ -53,14 +65,15 @@ def markdown() -> str:
         "again for something else. `reducer-migrate explain CODE` prints a rule's reason, source "
         "and examples.",
     ]
+    entries: list[Rule | Notice] = [*rules(), *NOTICES]
     for start, (heading, introduction) in _FAMILIES.items():
-        family = [rule for rule in rules() if rule.code.startswith(start)]
+        family = [entry for entry in entries if entry.code.startswith(start)]
         if family:
             parts += [f"## {heading}", introduction, _table(family)]
     return "\n\n".join([*parts, "## What the RFC rejects", _rejections()]) + "\n"
 
 
-def _table(family: list[Rule]) -> str:
+def _table(family: Sequence[Rule | Notice]) -> str:
     rows = [
         f"| {rule.code} | {rule.name} | {rule.severity.value} | {rule.fix.value} | {rule.summary} |"
         for rule in family

@@ -124,6 +124,20 @@ class UpdateForm(Enum):
     RFC = "T.reducer_update(acc, i, value)"
 
 
+class Operands(Enum):
+    """What a parallel loop nest accesses beside reducers, as far as it decides the loop's layout.
+
+    `MEMORY` is global and shared memory only. `ELEMENTWISE` adds fragments, in a function that
+    uses its fragments only in `T.copy`, `T.clear`, `T.fill` and the bodies of parallel loops.
+    `COLLECTIVE` is an access to a fragment in a function where some fragment is an operand of
+    another tile operation (`T.gemm`, `T.reduce_max`, ...), which gives it a layout of its own.
+    """
+
+    MEMORY = "memory"
+    ELEMENTWISE = "elementwise fragments"
+    COLLECTIVE = "fragments of a collective operation"
+
+
 class LoadForm(Enum):
     ELEMENT = "element"
     WHOLE = "whole buffer"
@@ -189,7 +203,11 @@ class Init(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update(Event):
-    """One site of contributions. `combine` is None in v2 spelling: it is the reducer's own."""
+    """One site of contributions. `combine` is None in v2 spelling: it is the reducer's own.
+
+    `contribution` is the text of the value without the reducer, empty where it has none.
+    `operands` tells of the outermost parallel loop around the update, None where unknown.
+    """
 
     form: UpdateForm
     combine: Op | None = None
@@ -197,6 +215,7 @@ class Update(Event):
     contribution: str = ""
     contribution_dtype: str | None = None
     value_span: Span | None = None
+    operands: Operands | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,6 +323,15 @@ class Timeline:
     def shape(self) -> tuple[int | None, ...] | None:
         shapes = {alloc.shape for alloc in self.allocs}
         return shapes.pop() if len(shapes) == 1 else None
+
+    @property
+    def needs_v2(self) -> bool:
+        """Whether some statement does not compile below TileLang 0.1.14."""
+        return (
+            bool(self.dialects() - {Dialect.V1})
+            or any(init.form is InitForm.REDUCER_INIT for init in self.inits)
+            or any(finalize.destination is not None for finalize in self.finalizes)
+        )
 
     def dialects(self) -> frozenset[Dialect]:
         """The spellings this reducer's statements are written in; empty where any would do."""

@@ -149,12 +149,21 @@ def test_the_backup_of_an_interrupted_run_is_noticed() -> None:
     assert items == [Leftover("pkg/.a.py.reducer-migrate-backup")]
 
 
-def test_very_deep_trees_are_walked() -> None:
+def test_very_deep_trees_are_walked(tmp_path: Path) -> None:
     depth = 1200
-    here = os.getcwd()
     for _ in range(depth):
         os.mkdir("d")
         os.chdir("d")
     Path("deep.py").write_text("")
-    os.chdir(here)
-    assert _found(".") == ["d/" * depth + "deep.py"]
+    deepest = os.open(".", os.O_RDONLY)
+    os.chdir(tmp_path)
+    try:
+        assert _found(".") == ["d/" * depth + "deep.py"]
+    finally:
+        # Too deep for pytest to clear away.
+        os.chdir(deepest)
+        os.close(deepest)
+        os.unlink("deep.py")
+        for _ in range(depth):
+            os.chdir("..")
+            os.rmdir("d")

@@ -25,7 +25,7 @@ def build(m, n, batch):
                 e[i] += X[i, j]
             T.finalize_reducer(a, batch=1)
             T.finalize_reducer(b, batch=4)
-            T.finalize_reducer(c, 4)
+            T.finalize_reducer(c, batch=m)
             T.finalize_reducer(d, batch=batch)
             T.finalize_reducer(e, batch=max(1, m // 2))  # two at a time
             for i in T.Parallel(m):

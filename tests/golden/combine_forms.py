@@ -13,7 +13,7 @@ def build(n):
                 hi[0] = T.max(hi[0], X[j])
                 hi[1] = T.max(T.abs(X[j]), hi[1])
                 lo[0] = T.min(lo[0], X[j])
-                lo[1] = min(lo[1], X[j] * X[j])
+                lo[1] = T.min(X[j] * X[j], lo[1])
             T.finalize_reducer(hi)
             T.finalize_reducer(lo)
             for i in T.Parallel(2):

@@ -12,7 +12,7 @@ def build(n, how):
             best = T.alloc_reducer((1,), "float32", how if how in ("sum", "max") else "min")
             best_result = T.alloc_fragment((1,), "float32")
             T.reducer_init(acc)
-            T.reducer_init(best, X[0])
+            T.reducer_init(best, 0)
             for j in T.Parallel(n):
                 if X[j] > 0:
                     if j % 2 == 0:

@@ -10,7 +10,7 @@ def build(n, how):
             acc = T.alloc_reducer((1,), "float32", op="sum", replication="all")
             best = T.alloc_reducer((1,), "float32", how if how in ("sum", "max") else "min", replication="all")
             T.clear(acc)
-            T.fill(best, X[0])
+            T.clear(best)
             for j in T.Parallel(n):
                 if X[j] > 0:
                     if j % 2 == 0:
@@ -19,7 +19,7 @@ def build(n, how):
                     else:
                         acc[0] += X[j] * 2
                 else:
-                    acc[0] -= X[j]
+                    acc[0] += -X[j]
                 if how == "sum":
                     best[0] += X[j]
                 elif how == "max":

@@ -14,11 +14,11 @@ def build(n):
                 T.reducer_update(s[0], X[j])
                 T.reducer_update(s[1], X[j])
                 T.reducer_update(s[2], X[j])
-                T.reducer_update(s[3], -X[j])
-                T.reducer_update(s[4], -(X[j] + Y[j]))
+                T.reducer_update(s[3], T.if_then_else(X[j] > 0, X[j], 0))
+                T.reducer_update(s[4], X[j] if n > 32 else Y[j])
                 T.reducer_update(s[5], X[j] + Y[j])
-                T.reducer_update(s[6], X[j] * Y[j] - 1.0)
-                T.reducer_update(s[7], T.exp(X[j]))  # kept whole
+                T.reducer_update(s[6], T.exp(Y[j]))
+                T.reducer_update(s[7], T.exp(X[j]))  # parenthesized
             T.finalize_reducer(s, s_result)
             T.copy(s_result, out)
 

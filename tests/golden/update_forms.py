@@ -13,11 +13,11 @@ def build(n):
                 s[0] += X[j]
                 s[1] = s[1] + X[j]
                 s[2] = X[j] + s[2]
-                s[3] -= X[j]
-                s[4] -= X[j] + Y[j]
-                s[5] = s[5] + X[j] + Y[j]
-                s[6] = s[6] + X[j] * Y[j] - 1.0
-                s[7] = (s[7] + T.exp(X[j]))  # kept whole
+                s[3] += T.if_then_else(X[j] > 0, X[j], 0)
+                s[4] += X[j] if n > 32 else Y[j]
+                s[5] = s[5] + (X[j] + Y[j])
+                s[6] = T.exp(Y[j]) + s[6]
+                s[7] = (s[7] + T.exp(X[j]))  # parenthesized
             T.finalize_reducer(s)
             T.copy(s, out)
 

@@ -41,6 +41,7 @@ def test_an_in_place_finalize_belongs_to_the_rfc_too() -> None:
         ),
         (UpdateForm.AUGMENTED, (ROW,), "v", Dialect.RFC, "T.reducer_update(acc, i, v)"),
         (UpdateForm.SUBTRACT, (ROW,), "v", None, "T.reducer_update(acc[i], -v)"),
+        (UpdateForm.SUBTRACT, (ROW,), "A[i, 0]", None, "T.reducer_update(acc[i], -A[i, 0])"),
         (UpdateForm.SUBTRACT, (ROW,), "a + b", None, "T.reducer_update(acc[i], -(a + b))"),
         (UpdateForm.COMBINE, (), "", None, "T.reducer_update(acc[...], value)"),
         (UpdateForm.COMBINE, (ROW,), "x" * 41, None, "T.reducer_update(acc[i], value)"),

@@ -215,8 +215,7 @@ def _mentions(stmt: Any, buffer: Any) -> bool:
     if isinstance(stmt, tir.BufferStore) and stmt.buffer.data.same_as(buffer.data):
         return True
     return any(
-        (getattr(node, "buffer", None) is not None
-        and node.buffer.data.same_as(buffer.data))
+        (getattr(node, "buffer", None) is not None and node.buffer.data.same_as(buffer.data))
         or (isinstance(node, tir.Var) and node.same_as(buffer.data))
         for expr in tree.expressions(stmt)
         for node in tree.nodes(expr)

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from .dtypes import Array
-from .memory import Access, Pointer, read, write
+from .memory import Access, Pointer, holds, read, write, written
 from .race import Party, unpack
 from .wave import Wave
 
 
-def resolve(wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: int | None) -> Access:
+def resolve(
+    wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: int | None
+) -> Access:
     """The elements `index` (in units of `dtype`) behind a pointer, bounds checked.
 
     `limit` is the number of elements of the buffer, None where only the allocation bounds it.
@@ -34,14 +36,14 @@ def resolve(wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limi
     if bad.any():
         _report_bounds(wave, storage.name, bad, element, top if limit is None else min(top, limit))
     off = bad if quiet is None else bad | quiet
-    good = ~off if off.any() else None
-    if good is not None:
-        element = np.where(good, element, 0)
-    return Access(storage, dtype, _flatten(wave, storage, element, size), good)
+    flat = _flatten(wave, storage, element, size)
+    if not off.any():
+        return Access(storage, dtype, flat, None)
+    return Access(storage, dtype, np.where(off, storage.pad(size), flat), ~off)
 
 
 def load(wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: int | None) -> Any:
-    """The values behind a pointer; scalar when the address is one for all lanes of a global array."""
+    """The values behind a pointer; a scalar when all lanes read one element of a global array."""
     access = resolve(wave, pointer, index, dtype, limit)
     values, fresh = read(access)
     if fresh is not None:
@@ -57,7 +59,9 @@ def load(wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: 
     return values
 
 
-def store(wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: int | None, values: Any) -> None:
+def store(
+    wave: Wave, pointer: Pointer, index: Any, dtype: np.dtype[Any], limit: int | None, values: Any
+) -> None:
     """Stores one value (or vector) a lane behind a pointer."""
     access = resolve(wave, pointer, index, dtype, limit)
     put(wave, access, values)
@@ -74,9 +78,12 @@ def put(wave: Wave, access: Access, values: Any, who: Party | None = None) -> No
             lambda p, e: f"writes {storage.name}, a read-only array of the caller",
         )
         return
-    if storage.race is not None:
-        note_write(wave, access, values, who)
+    if storage.race is None:
+        write(access, values)
+        return
+    silent = holds(access, values) & written(access)
     write(access, values)
+    _note_write(wave, access, silent, holds(access, values), who)
 
 
 def note_read(wave: Wave, access: Access, who: Party | None = None) -> None:
@@ -89,15 +96,18 @@ def note_read(wave: Wave, access: Access, who: Party | None = None) -> None:
         _report_race(wave, access, found, "reads", who)
 
 
-def note_write(wave: Wave, access: Access, values: Any, who: Party | None = None) -> None:
-    """Checks and records writes of shared memory; values that are there already do not count."""
+def _note_write(wave: Wave, access: Access, silent: Array, kept: Array, who: Party | None) -> None:
+    """Checks and records writes of shared memory that change something.
+
+    `silent` writes found their value there; `kept` ones are not overwritten by another lane's
+    different value of the same statement.
+    """
     race = access.storage.race
     assert race is not None
-    silent = _silent(access, values)
     if race.cell < access.dtype.itemsize:
-        silent = silent[..., None]
+        silent, kept = silent[..., None], kept[..., None]
     cells = race.cells(access.flat, access.dtype.itemsize)
-    found = race.write(cells, _shaped(who or wave.party, cells.ndim), wave.sid, silent)
+    found = race.write(cells, _shaped(who or wave.party, cells.ndim), wave.sid, silent, kept)
     if found is not None:
         _report_race(wave, access, found, "writes", who)
 
@@ -113,15 +123,6 @@ def note_atomic(wave: Wave, access: Access) -> None:
         _report_race(wave, access, found, "updates", None)
 
 
-def _silent(access: Access, values: Any) -> Array:
-    raw = np.dtype(f"u{access.dtype.itemsize}")
-    there = access.storage.view(raw)[access.flat]
-    new = np.broadcast_to(np.asarray(values, access.dtype), np.shape(access.flat))
-    same = np.ascontiguousarray(new).view(raw) == there
-    shadow = access.storage.shadow(access.dtype.itemsize)
-    return same if shadow is None else same & (shadow[access.flat] == np.iinfo(shadow.dtype).max)
-
-
 def _elements(wave: Wave, pointer: Pointer, size: int) -> Any:
     offset = pointer.offset
     bad = np.asarray(offset) % size != 0
@@ -130,7 +131,9 @@ def _elements(wave: Wave, pointer: Pointer, size: int) -> Any:
             wave,
             "misaligned",
             np.broadcast_to(bad, (wave.n,)),
-            lambda p, e: f"byte offset {_at(offset, p)} of {pointer.storage.name} is not a multiple of {size}",
+            lambda p, e: (
+                f"byte {_at(offset, p)} of {pointer.storage.name} is not a multiple of {size}"
+            ),
         )
     return np.asarray(offset, np.int64) // size
 
@@ -153,14 +156,17 @@ def _report_bounds(wave: Wave, name: str, bad: Array, element: Array, top: int) 
 
 
 def _report_race(wave: Wave, access: Access, found: Array, verb: str, who: Party | None) -> None:
+    if access.good is not None:
+        found = np.where(access.good[(..., None)[: found.ndim - access.good.ndim + 1]], found, 0)
+
     def message(position: int, rest: tuple[int, ...]) -> str:
-        tid, sid = unpack(int(found[(position, *rest)] if found.ndim else found))
+        tid, sid = unpack(int(found[_tuple(position, rest)] if found.ndim else found))
         other = f"thread {tid}" if tid < wave.m.threads else "an asynchronous copy"
         element = _element_text(wave, access, position, rest[:1])
         subject = "an asynchronous copy" if who is not None else f"thread {int(wave.tid[position])}"
         return (
-            f"{subject} {verb} {access.storage.name}[{element}] and {other} touched it with no barrier "
-            f"between them, in: {wave.m.program.text(sid)}"
+            f"{subject} {verb} {access.storage.name}[{element}] and {other} touched it with no "
+            f"barrier between them, in: {wave.m.program.text(sid)}"
         )
 
     wave.m.fault(wave, "race", _per_lane(found != 0, wave.n), message)
@@ -168,7 +174,9 @@ def _report_race(wave: Wave, access: Access, found: Array, verb: str, who: Party
 
 def _element_text(wave: Wave, access: Access, position: int, rest: tuple[int, ...]) -> str:
     flat = _at(access.flat, position, rest)
-    return str(flat % (access.storage.stride // access.dtype.itemsize) if access.storage.rows > 1 else flat)
+    return str(
+        flat % (access.storage.stride // access.dtype.itemsize) if access.storage.rows > 1 else flat
+    )
 
 
 def _per_lane(bad: Array, n: int) -> Array:
@@ -180,10 +188,14 @@ def _at(value: Any, position: int, rest: tuple[int, ...] = ()) -> int:
     if array.ndim == 0:
         return int(array)
     first = position if len(array) > position else 0
-    return int(array[(first, *rest[: array.ndim - 1])])
+    return int(array[_tuple(first, rest[: array.ndim - 1])])
+
+
+def _tuple(first: int, rest: tuple[int, ...]) -> tuple[int, ...]:
+    return (first, *rest)
 
 
 def _shaped(who: Party, ndim: int) -> Party:
     while np.ndim(who.tid) < ndim:
-        who = Party(who.block[..., None], who.agent[..., None], who.tid[..., None])
+        who = who.widened()
     return who

@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 
 from .compile import compile_function
-from .dtypes import Array, DType, parse
+from .dtypes import Array, is_float, parse
 from .host import Launch, Tensor, as_tensor, launches
 from .lowering import Lowered, Tir, lower
 from .machine import Machine
-from .memory import Storage
 from .program import Program
 from .report import Fault, Findings, Report, SimtError
 
 LANES_AT_ONCE = 1 << 16
-"""Threads that run together, unless one block alone has more; bounds memory, and changes no result."""
+"""Threads that run together, unless one block has more: bounds memory, changes no result."""
+
+BYTES_AT_ONCE = 1 << 29
+"""Bytes of the memory of blocks that run together, unless one block needs more."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,11 @@ def run(
 ) -> Any:
     """Lowers a kernel, runs it on numpy arrays, and returns its output array (or a tuple of them).
 
-    `func` is a PrimFunc, as `tilelang.compile` takes. `arrays` are the other arguments in order: arrays of the
-    declared shapes and dtypes (bfloat16 and float8 through ml_dtypes), and numbers. `out_idx` names the
-    parameters that the kernel fills; with None all are passed and those that it writes change in place.
-    `target` is None (sm_75), an architecture (`sm_90`), or a TileLang target; `pass_configs` as for
-    `tilelang.compile`.
+    `func` is a PrimFunc, as `tilelang.compile` takes. `arrays` are the other arguments in order:
+    arrays of the declared shapes and dtypes (bfloat16 and float8 through ml_dtypes), and numbers.
+    `out_idx` names the parameters that the kernel fills; with None all are passed and those that
+    it writes change in place. `target` is None (sm_75), an architecture (`sm_90`), or a TileLang
+    target; `pass_configs` as for `tilelang.compile`.
 
     Raises SimtError with the `report` when the run finds a fault, UnsupportedError for what the
     interpreter does not know, and SimtError for arguments that do not fit.
@@ -70,7 +72,9 @@ def execute(
     return execute_lowered(lower(func, target, pass_configs), *arrays, out_idx=out_idx)
 
 
-def execute_lowered(lowered: Lowered, *arrays: Any, out_idx: int | Sequence[int] | None = -1) -> Result:
+def execute_lowered(
+    lowered: Lowered, *arrays: Any, out_idx: int | Sequence[int] | None = -1
+) -> Result:
     """As `execute`, on a kernel that was lowered before: lower once, run on many inputs."""
     start = time.perf_counter()
     outs = _out_positions(len(lowered.source.params), out_idx)
@@ -100,7 +104,8 @@ def _arguments(lowered: Lowered, arrays: Sequence[Any], outs: list[int]) -> list
     params = list(lowered.source.params)
     if len(arrays) != len(params) - len(outs):
         raise SimtError(
-            f"the kernel takes {len(params) - len(outs)} arguments besides its outputs, and got {len(arrays)}"
+            f"the kernel takes {len(params) - len(outs)} arguments besides its outputs, "
+            f"and got {len(arrays)}"
         )
     given = iter(arrays)
     values = {i: next(given) for i in range(len(params)) if i not in outs}
@@ -115,13 +120,15 @@ def _arguments(lowered: Lowered, arrays: Sequence[Any], outs: list[int]) -> list
 
 def _argument(lowered: Lowered, param: Any, value: Any, sizes: dict[Any, int]) -> Any:
     if param not in lowered.source.buffer_map:
-        dtype = parse(str(param.dtype)).numpy
         sizes[str(param.name)] = value
-        return float(value) if dtype.kind not in "iub" else int(value)
+        return float(value) if is_float(parse(str(param.dtype)).numpy) else int(value)
     buffer = lowered.source.buffer_map[param]
     dtype, array = parse(str(buffer.dtype)), np.asarray(value)
     if array.dtype != dtype.numpy:
-        raise SimtError(f"argument {buffer.name} has dtype {array.dtype}, and the kernel declares {buffer.dtype}")
+        raise SimtError(
+            f"argument {buffer.name} has dtype {array.dtype}, "
+            f"and the kernel declares {buffer.dtype}"
+        )
     _match_shape(buffer, array, sizes)
     return as_tensor(str(buffer.name), array, dtype, written=True)
 
@@ -130,11 +137,15 @@ def _match_shape(buffer: Any, array: Array, sizes: dict[Any, int]) -> None:
     declared = [int(s) if hasattr(s, "value") else str(s) for s in buffer.shape]
     fits = len(declared) == array.ndim
     for want, have in zip(declared, array.shape, strict=False):
-        known = sizes.setdefault(want, have) if isinstance(want, str) and want.isidentifier() else want
+        known = (
+            sizes.setdefault(want, have) if isinstance(want, str) and want.isidentifier() else want
+        )
         fits = fits and (known == have or isinstance(known, str))
     if not fits:
         shape = ", ".join(map(str, declared))
-        raise SimtError(f"argument {buffer.name} has shape {array.shape}, and the kernel declares ({shape})")
+        raise SimtError(
+            f"argument {buffer.name} has shape {array.shape}, and the kernel declares ({shape})"
+        )
 
 
 def _make_output(lowered: Lowered, param: Any, sizes: dict[Any, int]) -> Tensor:
@@ -143,7 +154,9 @@ def _make_output(lowered: Lowered, param: Any, sizes: dict[Any, int]) -> Tensor:
         raise SimtError(f"out_idx names {param}, which is no tensor")
     shape = [_extent(lowered, s, sizes, buffer) for s in buffer.shape]
     dtype = parse(str(buffer.dtype))
-    return as_tensor(str(buffer.name), np.broadcast_to(dtype.numpy.type(0), shape), dtype, written=False)
+    return as_tensor(
+        str(buffer.name), np.broadcast_to(dtype.numpy.type(0), shape), dtype, written=False
+    )
 
 
 def _extent(lowered: Lowered, extent: Any, sizes: dict[Any, int], buffer: Any) -> int:
@@ -152,7 +165,9 @@ def _extent(lowered: Lowered, extent: Any, sizes: dict[Any, int], buffer: Any) -
     for node in lowered.tir.nodes(extent):
         if isinstance(node, module.Var):
             if str(node.name) not in sizes:
-                raise SimtError(f"the shape of output {buffer.name} needs {node.name}, which no argument gives")
+                raise SimtError(
+                    f"the shape of output {buffer.name} needs {node.name}, which no argument gives"
+                )
             free[node] = module.IntImm(str(node.dtype), sizes[str(node.name)])
     value = module.stmt_functor.substitute(extent, free) if free else extent
     return int(lowered.tir.simplify(value))
@@ -163,16 +178,24 @@ def _output(tir: Tir, tensor: Tensor, findings: Findings) -> Array:
     if len(missing):
         where = np.unravel_index(int(missing[0]), tensor.shape)
         index = ", ".join(str(int(i)) for i in where)
-        text = f"{len(missing)} of its {int(np.prod(tensor.shape))} elements were never written, {tensor.storage.name}[{index}] first"
-        findings.add(-1 - id(tensor), Fault("unwritten-output", text, f"output {tensor.storage.name}", None, None))
-    return tensor.storage.values(tensor.dtype.numpy).reshape(tensor.shape).copy()
+        name, count = tensor.storage.name, int(np.prod(tensor.shape))
+        text = f"{len(missing)} of its {count} elements were never written, {name}[{index}] first"
+        findings.add(
+            -1 - id(tensor),
+            Fault("unwritten-output", text, f"output {tensor.storage.name}", None, None),
+        )
+    values = tensor.storage.values(tensor.dtype.numpy)
+    return np.array(values.reshape(tensor.shape))
 
 
 def _write_back(arrays: Sequence[Any], arguments: list[Any], outs: list[int]) -> None:
     passed = [a for i, a in enumerate(arguments) if i not in outs]
     for array, argument in zip(arrays, passed, strict=True):
-        if isinstance(argument, Tensor) and isinstance(array, np.ndarray) and array.flags.writeable:
-            np.copyto(array, argument.storage.values(argument.dtype.numpy).reshape(argument.shape))
+        if isinstance(argument, Tensor) and argument.storage.dirty:
+            np.copyto(
+                np.asarray(array),
+                argument.storage.values(argument.dtype.numpy).reshape(argument.shape),
+            )
 
 
 # -- launches -------------------------------------------------------------------------------------
@@ -193,8 +216,9 @@ def _launch(lowered: Lowered, launch: Launch, findings: Findings, totals: list[i
 
 
 def _chunks(program: Program, blocks: int, threads: int) -> list[range]:
-    size = blocks if program.whole_grid else max(LANES_AT_ONCE // threads, 1)
+    most = min(LANES_AT_ONCE // threads, BYTES_AT_ONCE // max(program.footprint(threads), 1))
+    size = blocks if program.whole_grid else max(most, 1)
     return [range(first, min(first + size, blocks)) for first in range(0, blocks, size)]
 
 
-__all__ = ["LANES_AT_ONCE", "DType", "Result", "Storage", "execute", "execute_lowered", "run"]
+__all__ = ["BYTES_AT_ONCE", "LANES_AT_ONCE", "Result", "execute", "execute_lowered", "run"]

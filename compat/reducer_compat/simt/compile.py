@@ -1,4 +1,4 @@
-"""A TIR device function compiled to a program: variables become slots, expressions and statements closures."""
+"""A TIR device function compiled to a program: variables are slots, the rest is closures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from . import stmt
+from . import emit
 from .dtypes import parse
 from .expr import compile_expr, constant
 from .intrinsics import find_call, find_gate
@@ -52,7 +52,7 @@ class Compiler:
     # -- buffers ------------------------------------------------------------------------------
 
     def bind_size(self, var: Any, nbytes: int | None) -> None:
-        """Notes how many bytes belong to a pointer variable; None when only its allocation bounds it."""
+        """Notes how many bytes a pointer variable has; None when only its allocation bounds it."""
         self._bounded[var] = nbytes
 
     def limit_of(self, buffer: Any, lanes: int) -> Callable[[Wave], int | None]:
@@ -96,9 +96,9 @@ class Compiler:
         try:
             return compile_expr(self, node)
         except UnsupportedError as error:
-            if error.where is not None and error.where.startswith("statement: "):
+            if error.placed:
                 raise
-            raise UnsupportedError(error.what, "statement: " + self.where) from None
+            raise UnsupportedError(error.what, self.where, placed=True) from None
 
     def call(self, node: Any) -> Value:
         """Compiles a call of an intrinsic or of an external function."""
@@ -144,5 +144,5 @@ def compile_function(func: Any, tir: Tir, warp: int = 32) -> Program:
     Raises UnsupportedError for a statement, an op or a dtype that the interpreter does not know.
     """
     compiler = Compiler(func, tir, warp)
-    stmt.compile_body(compiler, func.body)
+    emit.compile_body(compiler, func.body)
     return compiler.program

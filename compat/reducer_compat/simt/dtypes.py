@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -39,23 +39,21 @@ _VECTOR = re.compile(r"^(?P<scalar>.*?[a-z0-9])(?:x(?P<lanes>\d+))?$")
 class DType:
     """A TIR dtype: the numpy dtype of one element and the number of vector lanes."""
 
-    np: npt.DTypeLike
+    numpy: np.dtype[Any]
     lanes: int
-
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        """The element's numpy dtype."""
-        return np.dtype(self.np)
 
     @property
     def itemsize(self) -> int:
         """Bytes of one element."""
-        return self.numpy.itemsize
+        return int(self.numpy.itemsize)
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse(text: str) -> DType:
-    """The dtype spelled `text`, such as `float16x8`. Raises UnsupportedError for one without a byte layout."""
+    """The dtype spelled `text`, such as `float16x8`.
+
+    Raises UnsupportedError for one whose elements are no whole bytes.
+    """
     match = _VECTOR.match(text)
     scalar = match["scalar"] if match else text
     if scalar not in _PLAIN:
@@ -97,8 +95,14 @@ def _saturate(value: Any, target: np.dtype[Any]) -> Any:
     wide = value.astype(np.float32)
     if target == _PLAIN["float8_e8m0fnu"]:
         return wide.astype(target)
-    top = np.float32(ml_dtypes.finfo(target).max)
+    top = np.float32(_largest(target))
     return np.clip(wide, -top, top).astype(target)
+
+
+@cache
+def _largest(dtype: np.dtype[Any]) -> float:
+    info: Any = ml_dtypes.finfo  # has no annotations
+    return float(info(dtype).max)
 
 
 def poison(dtype: np.dtype[Any]) -> Any:

@@ -110,7 +110,11 @@ def _lazy(is_and: bool) -> Callable[[Compiler, Any], Value]:
             both = np.logical_and if is_and else np.logical_or
             return lambda w: both(a(w), b(w))
         other = literal(np.bool_(not is_and))
-        return (lambda w: choose(w, a(w), b, other)) if is_and else (lambda w: choose(w, a(w), other, b))
+        return (
+            (lambda w: choose(w, a(w), b, other))
+            if is_and
+            else (lambda w: choose(w, a(w), other, b))
+        )
 
     return build
 
@@ -131,8 +135,13 @@ def select(c: Compiler, condition: Any, then: Any, other: Any) -> Value:
     if parse(str(condition.dtype)).lanes > 1:
         return lambda w: _choose_elements(w, test(w), a, b)
     if c.is_pure(then) and c.is_pure(other):
-        return lambda w: np.where(as_vector(test(w), lanes), a(w), b(w))[()]
+        return lambda w: _where(as_vector(test(w), lanes), a(w), b(w))
     return lambda w: choose(w, test(w), a, b)
+
+
+def _where(test: Any, then: Any, other: Any) -> Any:
+    array: Any = np.where(test, then, other)
+    return array[()]
 
 
 def choose(wave: Wave, test: Any, then: Value, other: Value) -> Any:
@@ -172,7 +181,11 @@ def _broadcast(c: Compiler, node: Any) -> Value:
 
     def run(w: Wave) -> Any:
         column = as_vector(value(w), lanes)
-        return np.broadcast_to(column, (len(column), lanes)) if column.shape[-1] == 1 else _repeat(column, lanes)
+        return (
+            np.broadcast_to(column, (len(column), lanes))
+            if column.shape[-1] == 1
+            else _repeat(column, lanes)
+        )
 
     return run
 
@@ -183,8 +196,8 @@ def _repeat(vector: Any, lanes: int) -> Any:
 
 def _shuffle(c: Compiler, node: Any) -> Value:
     parts = [(c.expr(v), parse(str(v.dtype)).lanes) for v in node.vectors]
-    picks = [constant(i) for i in node.indices]
-    if any(p is None for p in picks):
+    picks = [p for p in map(constant, node.indices) if p is not None]
+    if len(picks) != len(node.indices):
         raise UnsupportedError("a shuffle with computed indices", str(node))
 
     def run(w: Wave) -> Any:

@@ -1,7 +1,7 @@
 """The host side of a kernel: checks the arguments as TileLang does and finds the launches.
 
-The lowered host function is interpreted on stand-ins for tensors, so that symbolic sizes, tensor maps and launch
-sizes are what TileLang computes, not what we think they are.
+The lowered host function is interpreted on stand-ins for tensors, so that symbolic sizes, tensor
+maps and launch sizes are what TileLang computes, not what we think they are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from .arith import floor_divide, floor_remainder, truncate_divide, truncate_remainder
 from .dtypes import Array, DType, cast, parse
-from .intrinsics.asynchronous import TensorMap
+from .intrinsics.tma import TensorMap
 from .lowering import Lowered
 from .memory import Pointer, Storage
 from .report import SimtError, UnsupportedError
@@ -23,7 +23,8 @@ from .report import SimtError, UnsupportedError
 _TENSOR, _INT, _FLOAT = 70, 1, 3
 _MAP_DTYPES = {
     0: "uint8", 1: "uint16", 2: "uint32", 3: "int32", 4: "uint64", 5: "int64",
-    6: "float16", 7: "float32", 8: "float64", 9: "bfloat16", 10: "float32", 11: "float32", 12: "float32",
+    6: "float16", 7: "float32", 8: "float64", 9: "bfloat16", 10: "float32", 11: "float32",
+    12: "float32",
 }  # fmt: skip
 _IGNORED_CALLS = ("__tvm_set_device", "__tvm_error_null_ptr")
 _TENSOR_HEADER = 24
@@ -75,7 +76,9 @@ def launches(lowered: Lowered, arguments: Sequence[Any]) -> list[Launch]:
     """
     host = _Host(lowered, arguments)
     params = list(lowered.host.params)
-    for param, value in zip(params, ("self", "args", np.int32(len(arguments)), "result"), strict=False):
+    for param, value in zip(
+        params, ("self", "args", np.int32(len(arguments)), "result"), strict=False
+    ):
         host.env[param] = value
     _run(host, lowered.host.body)
     return host.launches
@@ -148,9 +151,10 @@ _STATEMENTS: dict[str, Callable[[_Host, Any], None]] = {
 # -- expressions ----------------------------------------------------------------------------------
 
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "EQ": operator.eq, "NE": operator.ne,
-    "LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge, "Min": min, "Max": max,
-    "Div": truncate_divide, "Mod": truncate_remainder, "FloorDiv": floor_divide, "FloorMod": floor_remainder,
+    "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Min": min, "Max": max,
+    "EQ": operator.eq, "NE": operator.ne, "LT": operator.lt, "LE": operator.le,
+    "GT": operator.gt, "GE": operator.ge, "Div": truncate_divide, "Mod": truncate_remainder,
+    "FloorDiv": floor_divide, "FloorMod": floor_remainder,
 }  # fmt: skip
 
 
@@ -225,7 +229,9 @@ def _struct_get(host: _Host, node: Any) -> Any:
 def _argument(host: _Host, index: int, kind: int) -> Any:
     value = host.arguments[index]
     if kind == 13:
-        return _TENSOR if isinstance(value, Tensor) else _FLOAT if isinstance(value, float) else _INT
+        return (
+            _TENSOR if isinstance(value, Tensor) else _FLOAT if isinstance(value, float) else _INT
+        )
     if kind in (12, 15):
         return value
     raise UnsupportedError(f"the argument field {kind}")
@@ -235,8 +241,8 @@ def _field(tensor: Tensor, kind: int) -> Any:
     if kind == 1:
         return Pointer(tensor.storage, 0, tensor.dtype.numpy)
     codes = {
-        0: tensor, 2: tensor.shape, 3: tensor.strides, 4: len(tensor.shape), 5: _type_code(tensor.dtype),
-        6: 8 * tensor.dtype.itemsize, 7: 1, 8: 0, 9: 0, 10: 2,
+        0: tensor, 2: tensor.shape, 3: tensor.strides, 4: len(tensor.shape),
+        5: _type_code(tensor.dtype), 6: 8 * tensor.dtype.itemsize, 7: 1, 8: 0, 9: 0, 10: 2,
     }  # fmt: skip
     if kind not in codes:
         raise UnsupportedError(f"the tensor field {kind}")
@@ -246,8 +252,8 @@ def _field(tensor: Tensor, kind: int) -> Any:
 def _type_code(dtype: DType) -> int:
     kinds = {"i": 0, "u": 1, "f": 2, "b": 6}
     names = {
-        "bfloat16": 4, "float8_e4m3fn": 10, "float8_e4m3fnuz": 11, "float8_e5m2": 12, "float8_e5m2fnuz": 13,
-        "float8_e8m0fnu": 14,
+        "bfloat16": 4, "float8_e4m3fn": 10, "float8_e4m3fnuz": 11, "float8_e5m2": 12,
+        "float8_e5m2fnuz": 13, "float8_e8m0fnu": 14,
     }  # fmt: skip
     return names.get(dtype.numpy.name, kinds.get(dtype.numpy.kind, 2))
 
@@ -319,4 +325,5 @@ def as_tensor(name: str, array: Array, dtype: DType, written: bool) -> Tensor:
     """An argument made of a numpy array; unwritten memory of its size where `written` is false."""
     flat = np.ascontiguousarray(array) if written else None
     storage = Storage(name, "global", 1, int(array.size) * dtype.itemsize, flat)
+    storage.read_only = written and not array.flags.writeable
     return Tensor(storage, tuple(int(s) for s in array.shape), dtype)

@@ -1,4 +1,6 @@
-"""TileLang source to device TIR, on every release: all that the interpreter knows of releases is here.
+"""TileLang source to device TIR, on every release.
+
+All that the interpreter knows of releases is here.
 
 | release | TIR namespace | targets |
 |---|---|---|
@@ -20,6 +22,7 @@ from .report import SimtError
 DEFAULT_ARCH = "sm_75"
 _FIRST_TIRX = Version("0.1.10")
 _FIRST_STRICT_ALLREDUCE = Version("0.1.13")
+_FIRST_STRICT_SCALE = Version("0.1.15")
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Tir:
 
     def simplify(self, expr: Any) -> Any:
         """A constant expression as a literal."""
-        from tilelang import tvm  # noqa: PLC0415
+        from tilelang import tvm
 
         return tvm.arith.Analyzer().simplify(expr)
 
@@ -56,13 +59,19 @@ class Tir:
         """Whether `tl::AllReduce` asserts that its width is a power of two."""
         return self.release >= _FIRST_STRICT_ALLREDUCE
 
+    @property
+    def strict_scale(self) -> bool:
+        """Whether `tl::AllReduce` asserts that its stride is a power of two."""
+        return self.release >= _FIRST_STRICT_SCALE
+
 
 @dataclass(frozen=True)
 class Lowered:
     """A kernel as TileLang hands it to code generation.
 
-    `source` is the TileLang function (its parameters and their buffers), `host` the function that checks
-    the arguments and launches, `device` the kernels by name, `warp` the target's warp size.
+    `source` is the TileLang function (its parameters and their buffers), `host` the function that
+    checks the arguments and launches, `device` the kernels by name, `warp` the target's warp
+    size.
     """
 
     source: Any
@@ -73,12 +82,17 @@ class Lowered:
 
 
 def installed() -> tuple[Any, Any, Tir]:
-    """The `tilelang` and `tvm` modules and the TIR namespace. Raises SimtError when there is no TileLang."""
+    """The `tilelang` and `tvm` modules and the TIR namespace.
+
+    Raises SimtError when TileLang is not installed.
+    """
     try:
-        import tilelang  # noqa: PLC0415
-        from tilelang import tvm  # noqa: PLC0415
+        import tilelang
+        from tilelang import tvm
     except ImportError as error:
-        raise SimtError(f"simt runs TileLang kernels and needs tilelang (pip install tilelang): {error}") from error
+        raise SimtError(
+            f"simt runs TileLang kernels and needs tilelang (pip install tilelang): {error}"
+        ) from error
     release = Version(str(tilelang.__version__))
     namespace = tvm.tirx if release >= _FIRST_TIRX else tvm.tir
     return tilelang, tvm, Tir(namespace, Version(release.base_version))
@@ -88,7 +102,9 @@ def resolve_target(tvm: Any, tir: Tir, target: Any) -> Any:
     """A TVM target from None (sm_75), an architecture such as `sm_90`, or what TileLang takes."""
     if target is None or (isinstance(target, str) and target.startswith("sm_")):
         arch = target or DEFAULT_ARCH
-        spelled = {"kind": "cuda", "arch": arch} if tir.release >= _FIRST_TIRX else f"cuda -arch={arch}"
+        spelled = (
+            {"kind": "cuda", "arch": arch} if tir.release >= _FIRST_TIRX else f"cuda -arch={arch}"
+        )
         return tvm.target.Target(spelled)
     return target if isinstance(target, tvm.target.Target) else tvm.target.Target(target)
 
@@ -117,7 +133,11 @@ def lower(func: Any, target: Any = None, pass_configs: Mapping[Any, Any] | None 
 
 
 def _entry(functions: list[Any]) -> Any:
-    entries = [f for f in functions if f.attrs and any(k.endswith("is_entry_func") for k in f.attrs.keys())]  # noqa: SIM118
+    entries = [f for f in functions if f.attrs and any(map(_is_entry, f.attrs.keys()))]
     if len(entries) != 1:
         raise SimtError(f"the lowered kernel has {len(entries)} entry points, not one")
     return entries[0]
+
+
+def _is_entry(key: Any) -> bool:
+    return str(key).endswith("is_entry_func")

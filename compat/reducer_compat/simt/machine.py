@@ -1,8 +1,9 @@
 """The state of a launch while it runs, and the scheduler that moves its waves.
 
-The program is a flat list of instructions. The scheduler runs the wave that is furthest behind, so that waves
-which diverged meet again as early as they can; a wave at a gate (a barrier, a wait) sleeps until it opens.
-When every wave sleeps and no gate opens, the launch is stuck: that is reported as a divergent barrier.
+The program is a flat list of instructions. The scheduler runs the wave that is furthest behind,
+so that waves which diverged meet again as early as they can; a wave at a gate (a barrier, a wait)
+sleeps until it opens. When every wave sleeps and no gate opens, the launch is stuck: that is
+reported as a divergent barrier.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ MAX_TURNS = 1_000_000
 
 
 class Machine:
-    """A chunk of the blocks of one launch: `blocks` are linear block numbers, `grid` and `dims` are (x, y, z)."""
+    """A chunk of the blocks of one launch.
+
+    `blocks` are linear block numbers; `grid` and `dims` are (x, y, z).
+    """
 
     def __init__(
         self,
@@ -78,9 +82,7 @@ class Machine:
             rows = self.blocks if shared else self.blocks * self.threads
             storage = Storage(name, "shared" if shared else "local", rows, nbytes)
             if shared:
-                storage.race = RaceShadow(
-                    rows * storage.stride, self.program.cell, self.clocks, self.warp
-                )
+                storage.race = RaceShadow(storage.total, self.program.cell, self.clocks, self.warp)
             self.storages[key] = storage
         return storage
 
@@ -89,7 +91,8 @@ class Machine:
     def fault(self, wave: Wave, kind: str, bad: Any, message: Any) -> None:
         """Reports a fault of the lanes in `bad`, `(n,)` or `(n, ...)`.
 
-        `message(position, element)` says what happened in the first lane; `element` indexes further axes.
+        `message(position, element)` says what happened in the first lane; `element` indexes
+        further axes.
         """
         bad = np.broadcast_to(bad, (wave.n, *np.shape(bad)[1:]))
         count = int(np.count_nonzero(bad))
@@ -123,7 +126,7 @@ class Machine:
         return [w for w in self._waves if w.gate is not None]
 
     def retire(self, wave: Wave) -> None:
-        """Ends the lanes of a wave."""
+        """Takes lanes that returned early out of what barriers wait for."""
         self.alive[wave.lanes] = False
         self.alive_count -= wave.n
 
@@ -137,7 +140,8 @@ class Machine:
 
     def alive_in_block(self) -> Array:
         """How many threads of each block have not returned."""
-        return self.alive.reshape(self.blocks, self.threads).sum(axis=1)
+        counts: Array = self.alive.reshape(self.blocks, self.threads).sum(axis=1)
+        return counts
 
     def _advance(self, pc: int) -> None:
         here = [w for w in self._waves if w.gate is None and w.pc == pc]
@@ -182,16 +186,21 @@ class Machine:
         self._waves = [ws[0] if len(ws) == 1 else merge(ws) for ws in by_pc.values()]
 
     def _stuck(self) -> None:
-        """Reports lanes that wait for ever, then lets the first gate open so that the run can end."""
+        """Reports lanes that wait for ever, and opens the first gate so that the run can end."""
         stuck = self.state.get("stuck", 0) + 1
         self.state["stuck"] = stuck
         for wave in self._waves:
             gate: Gate = wave.gate
             self.fault(
-                wave, gate.kind, np.ones(wave.n, np.bool_), lambda p, e, w=wave, g=gate: g.blame(w, p)
+                wave,
+                gate.kind,
+                np.ones(wave.n, np.bool_),
+                lambda p, e, w=wave, g=gate: g.blame(w, p),
             )
         if stuck > 1000:
-            raise SimtError("the kernel is stuck: its barriers never open\n" + str(self.findings.faults()[0]))
+            raise SimtError(
+                "the kernel is stuck: its barriers never open\n" + str(self.findings.faults()[0])
+            )
         wave = min(self._waves, key=lambda w: w.pc)
         wave.gate, gate = None, wave.gate
         gate.passed(wave)

@@ -1,8 +1,8 @@
-"""Memory as bytes: global arrays, shared arenas and local arrays, each with a shadow of what was written.
+"""Memory as bytes, each storage with a shadow of what was written.
 
-A storage has one row for everybody (global), one for each block (shared) or one for each thread (local).
-The shadow holds 0xff for every byte that was written, so that a view of it with an unsigned type of the
-element's width is all ones exactly where the whole element was written.
+A storage has one row for everybody (global), one for each block (shared) or one for each thread
+(local). The shadow holds 0xff for every byte that was written, so that a view of it with an
+unsigned type of the element's width is all ones exactly where the whole element was written.
 """
 
 from __future__ import annotations
@@ -34,14 +34,24 @@ class Storage:
         self.stride = -(-max(nbytes, 1) // ALIGN) * ALIGN
         self.race: RaceShadow | None = None
         self.read_only = False
+        self.dirty = False
         self._views: dict[np.dtype[Any], Array] = {}
         self._shadows: dict[int, Array] = {}
-        self._bytes = np.full(rows * self.stride, 0xFF, np.uint8)
+        self._bytes = np.full(self.total, 0xFF, np.uint8)
         self._shadow: Array | None = None
         if data is None:
-            self._shadow = np.zeros(rows * self.stride, np.uint8)
+            self._shadow = np.zeros(self.total, np.uint8)
         else:
             self._bytes[:nbytes] = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+
+    @property
+    def total(self) -> int:
+        """Bytes of all rows and of the pad behind them, which takes what is out of bounds."""
+        return self.rows * self.stride + ALIGN
+
+    def pad(self, itemsize: int) -> int:
+        """The flat index of the pad's first element."""
+        return self.rows * self.stride // itemsize
 
     def view(self, dtype: np.dtype[Any]) -> Array:
         """All rows as one flat array of `dtype`."""
@@ -60,7 +70,7 @@ class Storage:
     def forget(self, rows: Array) -> None:
         """Marks `rows` as never written: a local array comes into scope anew."""
         if self._shadow is not None:
-            self._shadow.reshape(self.rows, self.stride)[rows] = 0
+            self._shadow[:-ALIGN].reshape(self.rows, self.stride)[rows] = 0
 
     def values(self, dtype: np.dtype[Any]) -> Array:
         """The first row, as a flat array of `dtype` without padding."""
@@ -96,9 +106,10 @@ class Pointer:
 
 @dataclass(frozen=True)
 class Access:
-    """Elements that lanes touch: flat indices into `storage.view(dtype)`, checked and clipped.
+    """Elements that lanes touch: checked flat indices into `storage.view(dtype)`.
 
-    `flat` is a scalar, `(n,)` or `(n, lanes)`; `good` is None when every element is in bounds.
+    `flat` is a scalar, `(n,)` or `(n, lanes)`; `good` is None when every element is in bounds, and
+    the others are at the storage's pad.
     """
 
     storage: Storage
@@ -110,7 +121,7 @@ class Access:
 def read(access: Access) -> tuple[Any, Any]:
     """The values, and a mask of elements that nothing wrote (None if all were written)."""
     values = access.storage.view(access.dtype)[access.flat]
-    if access.good is not None:
+    if access.good is not None and access.storage.dirty:
         values = np.where(access.good, values, poison(access.dtype))
     shadow = access.storage.shadow(access.dtype.itemsize)
     if shadow is None:
@@ -127,10 +138,22 @@ def write(access: Access, values: Any) -> None:
     shape = np.broadcast_shapes(np.shape(flat), np.shape(values))
     if np.shape(flat) != shape:
         flat = np.broadcast_to(flat, shape)
-    if access.good is not None:
-        good = np.broadcast_to(access.good, shape)
-        flat, values = flat[good], np.broadcast_to(values, shape)[good]
+    access.storage.dirty = True
     access.storage.view(access.dtype)[flat] = values
     shadow = access.storage.shadow(access.dtype.itemsize)
     if shadow is not None:
         shadow[flat] = np.iinfo(shadow.dtype).max
+
+
+def holds(access: Access, values: Any) -> Array:
+    """Which elements hold the given values now, bit for bit."""
+    raw = np.dtype(f"u{access.dtype.itemsize}")
+    there = access.storage.view(raw)[access.flat]
+    given = np.broadcast_to(np.asarray(values, access.dtype), np.shape(access.flat))
+    return np.asarray(np.ascontiguousarray(given).view(raw).reshape(given.shape) == there)
+
+
+def written(access: Access) -> Any:
+    """Which elements were written before."""
+    shadow = access.storage.shadow(access.dtype.itemsize)
+    return True if shadow is None else shadow[access.flat] == np.iinfo(shadow.dtype).max

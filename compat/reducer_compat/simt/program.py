@@ -1,7 +1,8 @@
 """What a kernel is compiled to: a flat list of instructions over waves.
 
-Straight code, with its ifs and loops, is one instruction holding nested Python closures. Only statements
-that hold a gate, a return or a break are spread over several instructions, with jumps between them.
+Straight code, with its ifs and loops, is one instruction holding nested Python closures. Only
+statements that hold a gate, a return or a break are spread over several instructions, with jumps
+between them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Action = Callable[[Wave], None]
 
 
 class Gate(Protocol):
-    """A place where lanes wait for others. `kind` is the fault that is reported when it never opens."""
+    """A place where lanes wait for others; `kind` is the fault when it never opens."""
 
     kind: str
 
@@ -101,10 +102,17 @@ class Jump:
 
 @dataclass
 class Return:
-    """All lanes end."""
+    """All lanes end, `early` by a return or at the end of the program.
+
+    Barriers no longer wait for threads that returned early, as on the device; a barrier that
+    threads ran past to the end of the program has diverged, though a device would not hang there.
+    """
+
+    early: bool
 
     def run(self, wave: Wave) -> Wave | None:
-        wave.m.retire(wave)
+        if self.early:
+            wave.m.retire(wave)
         return None
 
 
@@ -123,8 +131,8 @@ def split(wave: Wave, condition: Any, target: int) -> Wave:
 class Program:
     """A compiled device function.
 
-    `cell` is the size in bytes of a cell of the race check, the narrowest element kept in shared memory.
-    `params` are the environment slots of the kernel's arguments.
+    `cell` is the size in bytes of a cell of the race check, the narrowest element kept in shared
+    memory. `params` are the environment slots of the kernel's arguments.
     """
 
     name: str
@@ -134,6 +142,12 @@ class Program:
     statements: list[Callable[[], str]] = field(default_factory=list)
     cell: int = 4
     whole_grid: bool = False
+    block_bytes: int = 0
+    thread_bytes: int = 0
+
+    def footprint(self, threads: int) -> int:
+        """About how many bytes a block of so many threads needs, shadows included."""
+        return self.block_bytes * (2 + 16 // self.cell) + self.thread_bytes * threads * 2
 
     def text(self, sid: int) -> str:
         """The source text of a statement, its first line."""

@@ -1,10 +1,11 @@
 """Shared-memory races by vector clocks, one clock a warp.
 
-Each warp of a block, and the block's asynchronous copy engine, is an agent with a clock. `known[b, u, w]` is
-the last clock of agent `w` whose accesses are ordered before what agent `u` does now. A barrier joins the
-clocks of the warps that meet at it; an mbarrier carries them from those that arrive to those that wait.
-Every shared cell remembers its last write, its last two readers and its last atomic; an access races with a
-remembered one when another thread made it and its clock is not known here.
+Each warp of a block, and the block's asynchronous copy engine, is an agent with a clock.
+`known[b, u, w]` is the last clock of agent `w` whose accesses are ordered before what agent `u`
+does now. A barrier joins the clocks of the warps that meet at it; an mbarrier carries them from
+those that arrive to those that wait. Every shared cell remembers its last write, its last two
+readers and its last atomic; an access races with a remembered one when another thread made it and
+its clock is not known here.
 
 A write of the value that is there already races with nothing: replicated fragments store that way.
 """
@@ -19,6 +20,7 @@ from .dtypes import Array
 
 _TID_BITS = 12
 _SID_BITS = 20
+_CLOCK_SHIFT = _TID_BITS + _SID_BITS
 _TID_MASK = (1 << _TID_BITS) - 1
 _SID_MASK = (1 << _SID_BITS) - 1
 
@@ -76,7 +78,7 @@ class Party:
 
     def widened(self) -> Party:
         """The same, shaped to broadcast against one more axis of vector elements."""
-        return Party(self.block[:, None], self.agent[:, None], self.tid[:, None])
+        return Party(self.block[..., None], self.agent[..., None], self.tid[..., None])
 
 
 class RaceShadow:
@@ -86,11 +88,8 @@ class RaceShadow:
         self.cell = cell
         self._clocks = clocks
         self._warp = warp
-        cells = nbytes // cell
-        self._write = np.zeros(cells, np.int64)
-        self._reader = np.zeros(cells, np.int64)
-        self._reader2 = np.zeros(cells, np.int64)
-        self._atomic = np.zeros(cells, np.int64)
+        self._count = nbytes // cell
+        self._tables: dict[str, Array] = {}
 
     def cells(self, flat: Array, itemsize: int) -> Array:
         """The cells of elements at flat indices; an element wider than a cell adds an axis."""
@@ -101,63 +100,61 @@ class RaceShadow:
 
     def read(self, cells: Array, who: Party, sid: int) -> Array | None:
         """Records reads; the earlier accesses they race with (0 for none), or None if none does."""
-        found = _first(self._against(self._write, cells, who), self._against(self._atomic, cells, who))
+        found = self._against(("write", "atomic"), cells, who)
         stamp = self._stamp(cells.shape, who, sid)
-        last = self._reader[cells]
+        reader, second = self._table("reader"), self._table("second reader")
+        last = reader[cells]
         moved = (last != 0) & ((last & _TID_MASK) != who.tid)
-        self._reader2[cells[moved]] = last[moved]
-        self._reader[cells] = stamp
-        lost = (self._reader[cells] & _TID_MASK) != who.tid
-        self._reader2[cells[lost]] = stamp[lost]
+        second[cells[moved]] = last[moved]
+        reader[cells] = stamp
+        lost = (reader[cells] & _TID_MASK) != who.tid
+        second[cells[lost]] = stamp[lost]
         return found
 
-    def write(self, cells: Array, who: Party, sid: int, silent: Array | None) -> Array | None:
-        """Records writes, except silent ones; the earlier accesses they race with, or None."""
-        found = self.conflicts(cells, who)
-        stamp = self._stamp(cells.shape, who, sid)
-        if silent is not None:
-            silent = np.broadcast_to(silent, cells.shape)
-            if found is not None:
-                found = np.where(silent, 0, found)
-            cells, stamp = cells[~silent], stamp[~silent]
-            tid = np.broadcast_to(who.tid, silent.shape)[~silent]
-        else:
-            tid = np.broadcast_to(who.tid, cells.shape)
-        self._write[cells] = stamp
-        kept = self._write[cells]
-        clash = (kept & _TID_MASK) != tid
+    def write(self, cells: Array, who: Party, sid: int, silent: Array, kept: Array) -> Array | None:
+        """Records writes, except silent ones; the earlier accesses they race with, or None.
+
+        Two lanes that write a cell in one statement clash unless both values are `kept`.
+        """
+        silent = np.broadcast_to(silent, cells.shape)
+        found = self._against(("write", "atomic", "reader", "second reader"), cells, who)
+        if found is not None:
+            found = np.where(silent, 0, found)
+        stamp, table = self._stamp(cells.shape, who, sid), self._table("write")
+        table[cells[~silent]] = stamp[~silent]
+        last = table[cells]
+        clash = ~silent & ~kept & ((last & _TID_MASK) != who.tid)
         if clash.any():
-            whole = np.zeros(silent.shape if silent is not None else clash.shape, np.int64)
-            whole[~silent if silent is not None else slice(None)] = np.where(clash, kept, 0)
-            found = _first(found, whole)
+            found = _first(found, np.where(clash, last, 0))
         return found if found is not None and found.any() else None
-
-    def conflicts(self, cells: Array, who: Party) -> Array | None:
-        """The remembered accesses that a write here and now would race with; records nothing."""
-        found = None
-        for table in (self._write, self._atomic, self._reader, self._reader2):
-            found = _first(found, self._against(table, cells, who))
-        return found
 
     def atomic(self, cells: Array, who: Party, sid: int) -> Array | None:
         """Records atomics; the plain accesses they race with, or None."""
-        found = None
-        for table in (self._write, self._reader, self._reader2):
-            found = _first(found, self._against(table, cells, who))
-        self._atomic[cells] = self._stamp(cells.shape, who, sid)
+        found = self._against(("write", "reader", "second reader"), cells, who)
+        self._table("atomic")[cells] = self._stamp(cells.shape, who, sid)
         return found
 
-    def _against(self, table: Array, cells: Array, who: Party) -> Array | None:
-        seen = table[cells]
-        tid = seen & _TID_MASK
-        clock = seen >> (_TID_BITS + _SID_BITS)
-        known = self._clocks.known[who.block, who.agent, np.minimum(tid // self._warp, self._clocks.engine)]
-        bad = (clock > known) & (tid != who.tid)
-        return np.where(bad, seen, 0) if bad.any() else None
+    def _table(self, kind: str) -> Array:
+        if kind not in self._tables:
+            self._tables[kind] = np.zeros(self._count, np.int64)
+        return self._tables[kind]
+
+    def _against(self, kinds: tuple[str, ...], cells: Array, who: Party) -> Array | None:
+        """The remembered accesses of these kinds that one here races with, or None."""
+        found = None
+        for table in [self._tables[k] for k in kinds if k in self._tables]:
+            seen = table[cells]
+            tid = seen & _TID_MASK
+            agent = np.minimum(tid // self._warp, self._clocks.engine)
+            known = self._clocks.known[who.block, who.agent, agent]
+            bad = ((seen >> _CLOCK_SHIFT) > known) & (tid != who.tid)
+            if bad.any():
+                found = _first(found, np.where(bad, seen, 0))
+        return found
 
     def _stamp(self, shape: tuple[int, ...], who: Party, sid: int) -> Array:
         clock = self._clocks.clock[who.block, who.agent]
-        packed = (clock << (_TID_BITS + _SID_BITS)) | (sid << _TID_BITS) | who.tid
+        packed = (clock << _CLOCK_SHIFT) | (sid << _TID_BITS) | who.tid
         return np.broadcast_to(packed, shape)
 
 

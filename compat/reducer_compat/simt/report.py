@@ -13,8 +13,8 @@ class Fault:
     """One kind of fault at one statement: where it happened first, and how often.
 
     `kind` is one of `divergent-barrier`, `unwritten-read`, `unwritten-output`, `out-of-bounds`,
-    `race`, `inactive-lane`, `misaligned`, `division-by-zero` and `barrier-misuse`. `block` and
-    `thread` are (x, y, z), or None for a fault of the whole launch.
+    `race`, `inactive-lane`, `misaligned`, `division-by-zero`, `assertion` and `read-only`.
+    `block` and `thread` are (x, y, z), or None for a fault of the whole launch.
     """
 
     kind: str
@@ -70,9 +70,10 @@ class SimtError(Exception):
 class UnsupportedError(SimtError):
     """The kernel uses something that the interpreter does not know; the message names it."""
 
-    def __init__(self, what: str, where: str | None = None) -> None:
+    def __init__(self, what: str, where: str | None = None, placed: bool = False) -> None:
         self.what = what
         self.where = where
+        self.placed = placed
         place = f"\n    in: {where}" if where else ""
         super().__init__(
             f"the SIMT interpreter does not know {what}; it never guesses. "

@@ -1,7 +1,8 @@
 """A wave: lanes that are at the same place of the program, with their variables.
 
-A lane is one thread of one block. A value is a numpy scalar when all lanes agree on it, else an array with
-one entry a lane (and a second axis for vectors, where a first axis of length 1 means that all lanes agree).
+A lane is one thread of one block. A value is a numpy scalar when all lanes agree on it, else an
+array with one entry a lane (and a second axis for vectors, where a first axis of length 1 means
+that all lanes agree).
 """
 
 from __future__ import annotations
@@ -23,10 +24,23 @@ Env = list[Any]
 class Wave:
     """Lanes (ascending numbers), their environment and their place in the program.
 
-    `sid` is the statement being executed, for reports. `lane_mask` is a mask over vector elements, or None.
+    `sid` is the statement being executed, for reports. `elements` is a mask over vector
+    elements, or None.
     """
 
-    __slots__ = ("_block", "_party", "_tid", "elements", "env", "gate", "lanes", "m", "n", "pc", "sid")
+    __slots__ = (
+        "_block",
+        "_party",
+        "_tid",
+        "elements",
+        "env",
+        "gate",
+        "lanes",
+        "m",
+        "n",
+        "pc",
+        "sid",
+    )
 
     def __init__(self, machine: Machine, lanes: Array, env: Env, pc: int = 0):
         self.m = machine
@@ -43,7 +57,7 @@ class Wave:
 
     @property
     def full(self) -> bool:
-        """Whether this wave is every lane of the launch (of those that have not returned)."""
+        """Whether this wave is every lane of the launch that has not returned early."""
         return self.n == self.m.alive_count
 
     @property
@@ -69,7 +83,9 @@ class Wave:
 
     def sub(self, chosen: Array) -> Wave:
         """The lanes that `chosen` (a mask or positions) picks, at the same place."""
-        wave = Wave(self.m, self.lanes[chosen], [pick(v, chosen, self.n) for v in self.env], self.pc)
+        wave = Wave(
+            self.m, self.lanes[chosen], [pick(v, chosen, self.n) for v in self.env], self.pc
+        )
         wave.sid = self.sid
         if self.elements is not None:
             wave.elements = pick(self.elements, chosen, self.n)

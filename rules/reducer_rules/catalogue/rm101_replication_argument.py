@@ -35,6 +35,7 @@ T.copy(result, B)
         """\
 acc = T.alloc_fragment((8,), "float32")
 T.clear(acc)
+T.copy(acc, A)
 """,
     )
     invalid = (

@@ -38,6 +38,7 @@ T.copy(result, B)
 total = T.alloc_fragment((8,), "float32")
 T.clear(total)
 T.fill(total, 1)
+T.copy(total, A)
 """,
     )
     invalid = (

@@ -56,7 +56,7 @@ for i in T.Parallel(8):
     if A[i] > 0:
         acc[i // 4] += A[i]
 T.finalize_reducer(acc)
-B[0] = acc[1]
+B[0] = acc[0]
 """,
     )
 

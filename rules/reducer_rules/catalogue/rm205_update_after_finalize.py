@@ -18,10 +18,10 @@ class UpdateAfterFinalize(SemanticRule):
     name = "update-after-finalize"
     summary = "a contribution comes after the finalize"
     explanation = (
-        "The finalize ends the epoch: what is contributed later is in no result. The RFC "
-        "(tile-ai/tilelang#2897) rejects it, and so does TileLang from 0.1.14 on. In v1 such a "
-        "statement changed every thread's own copy of the result instead, once per replica of "
-        "the loop."
+        "The finalize ends the epoch: what is contributed later is in no result. The RFC (tile- "
+        "ai/tilelang#2897) rejects it, and so does TileLang from 0.1.14 on. On 0.1.13 such a "
+        "statement changes every thread's own copy of the result instead, as an ordinary loop "
+        "over a fragment does."
     )
     help = (
         "contribute before the finalize, or change a fragment that holds the result with an "

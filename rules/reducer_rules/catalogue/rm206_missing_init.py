@@ -17,10 +17,10 @@ class MissingInit(SemanticRule):
     name = "missing-init"
     summary = "nothing opens the epoch of a reducer"
     explanation = (
-        "Without an init v1 accumulated onto whatever its registers held. The RFC "
-        "(tile-ai/tilelang#2897) asks for exactly one per allocation, and TileLang from 0.1.14 "
-        'on refuses the reducer ("allocated but never initialized"). Only the RFC\'s own '
-        "spelling opens the epoch at the allocation."
+        "The RFC (tile-ai/tilelang#2897) asks for exactly one init per allocation. TileLang up to "
+        '0.1.13 ends in an internal error at the finalize ("must have a pairing T.fill ahead of '
+        'it"), and from 0.1.14 on refuses the reducer ("allocated but never initialized"), both '
+        "without a source line. Only the RFC's own spelling opens the epoch at the allocation."
     )
     help = "open the epoch with T.reducer_init before the first update"
     valid = (

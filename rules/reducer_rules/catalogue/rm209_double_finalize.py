@@ -17,10 +17,10 @@ class DoubleFinalize(SemanticRule):
     name = "double-finalize"
     summary = "one epoch is finalized twice"
     explanation = (
-        "A second collective over partials that are already combined counts them again: in v1 it "
-        "multiplied a sum by the number of participants. The RFC (tile-ai/tilelang#2897) rejects "
-        "it, and so does TileLang from 0.1.14 on, which reads the program text: the two arms of "
-        "a run-time `if` count as two."
+        "A second collective over partials that are already combined would count them again. The "
+        "RFC (tile-ai/tilelang#2897) rejects it, TileLang up to 0.1.13 ends in an internal error "
+        '("must have a pairing T.fill ahead of it"), and from 0.1.14 on the verifier refuses it. '
+        "That reads the program text: the two arms of a run-time `if` count as two."
     )
     help = "finalize once"
     valid = (

@@ -27,6 +27,7 @@ from reducer_rules.timeline import (
     Init,
     Loop,
     Timeline,
+    Update,
 )
 
 
@@ -131,16 +132,17 @@ def _outside(opener: Event, finalize: Finalize, life: Lifetime) -> Frame | None:
 def _inside(frame: Frame) -> str:
     if isinstance(frame, Loop):
         return f"in a {frame.kind.value} loop"
-    text = f" `{frame.text}`" if frame.text else ""
-    return f"in the {'else of ' if frame.arm else ''}`if`{text}"
+    condition = f"`if {frame.text}`" if frame.text else "a condition"
+    return f"under the else of {condition}" if frame.arm else f"under {condition}"
 
 
 def _told_elsewhere(opener: Event, finalize: Finalize, life: Lifetime) -> bool:
-    """RM208, RM211 and RM212 have the cause then."""
+    """RM208, RM211, RM212 and RM223 have the cause then."""
     divergent = any(
         isinstance(frame, Branch) and frame.condition is Condition.THREAD
         for event in (opener, finalize)
         for frame in event.context
     )
     in_parallel = opener.in_parallel or finalize.in_parallel
-    return divergent or in_parallel or bool(repeats(life.of(Init)))
+    early = any(life.opener(update) is None for update in life.of(Update))
+    return divergent or in_parallel or early or bool(repeats(life.of(Init)))

@@ -17,10 +17,10 @@ class EpochOperationInParallel(SemanticRule):
     summary = "init or finalize inside T.Parallel"
     explanation = (
         "Opening and closing an epoch are done by all participating threads together; the "
-        "iterations of `T.Parallel` are spread over them. TileLang from 0.1.14 on refuses an "
-        "init there and finds no scope for the finalize (tile-ai/tilelang#3043); up to 0.1.13 "
-        "nothing is checked. The RFC (#2897) keeps the finalize out of anything but uniform "
-        "control flow."
+        "iterations of `T.Parallel` are spread over them. TileLang 0.1.13 and 0.1.15 allow only "
+        "elementwise operations in the loop and refuse a finalize there, and the verifier of "
+        "0.1.14 and later refuses the init by name (tile-ai/tilelang#3043). The RFC (#2897) keeps "
+        "the finalize out of anything but uniform control flow."
     )
     help = "move it out of the T.Parallel loop"
     valid = (

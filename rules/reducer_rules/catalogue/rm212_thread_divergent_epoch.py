@@ -19,8 +19,10 @@ class ThreadDivergentEpoch(SemanticRule):
         "The finalize is a collective with barriers: a thread that does not reach it makes the "
         "others wait for ever or leaves its partial out, and a partial that only some threads "
         "initialized holds garbage. The RFC (tile-ai/tilelang#2897) rejects a finalize in "
-        "divergent control flow. TileLang does not check it on any release: #3043 leaves "
-        "uniformity to the author. A condition that all threads decide alike is legal (#3044)."
+        "divergent control flow. TileLang has no check of its own for it (#3043 leaves uniformity "
+        "to the author): 0.1.13 and 0.1.15 end in an internal error where the condition bounds "
+        "the thread index, and compile the rest. A condition that all threads decide alike is "
+        "legal (#3044)."
     )
     help = "move it out of the condition; guard the reads of the result instead"
     valid = (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reducer_rules.epochs import lifetimes
 from reducer_rules.rule import Finding, SemanticRule, Target
 from reducer_rules.spelling import element
 from reducer_rules.timeline import Timeline
@@ -63,8 +64,10 @@ T.copy(result, B)
     )
 
     def check(self, timeline: Timeline, target: Target) -> Iterator[Finding]:
+        lives = lifetimes(timeline)
         for update in timeline.updates:
-            if not update.in_parallel:
+            late = any(life.closers(update) for life in lives)
+            if not update.in_parallel and not late:
                 yield self.finding(
                     update,
                     f"`{element(timeline.name, update)}` is updated outside any T.Parallel loop, "

@@ -39,9 +39,9 @@ class IndexOutOfBounds(SemanticRule):
 acc = T.alloc_reducer((8,), "float32", replication="all")
 T.clear(acc)
 for i in T.Parallel(8):
-    acc[i] += A[i]
+    acc[-1] += A[i]
 T.finalize_reducer(acc)
-B[0] = acc[-1]
+B[0] = acc[0]
 """,
         """\
 acc = T.alloc_reducer((4,), "float32", replication="all")

@@ -16,10 +16,10 @@ class DtypeMismatch(SemanticRule):
     name = "dtype-mismatch"
     summary = "a destination or seed does not have the reducer's dtype or shape"
     explanation = (
-        "The finalize writes the logical outputs one to one: TileLang 0.1.14 and later refuse a "
-        "destination of another dtype or rank, and compare no extents, so that a smaller one is "
-        "overrun (tile-ai/tilelang#2940). A seed that is an expression must have the reducer's "
-        "dtype too; Python numbers are converted."
+        "The finalize writes the logical outputs one to one. TileLang 0.1.14 and later refuse a "
+        "destination of another dtype or rank (tile-ai/tilelang#2940) and compare no extents: on "
+        "0.1.15 a fragment of 4 silently takes the first 4 of 8 outputs. A seed that is an "
+        "expression must have the reducer's dtype too; Python numbers are converted."
     )
     help = "use the dtype and shape of the reducer"
     valid = (
@@ -110,7 +110,8 @@ def _same_shape(left: tuple[int | None, ...], right: tuple[int | None, ...]) -> 
 
 
 def _spell(shape: tuple[int | None, ...]) -> str:
-    return f"({', '.join('?' if extent is None else str(extent) for extent in shape)})"
+    extents = ", ".join("?" if extent is None else str(extent) for extent in shape)
+    return f"({extents},)" if len(shape) == 1 else f"({extents})"
 
 
 def _other_dtype(init: Init, timeline: Timeline) -> bool:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reducer_rules.epochs import escapes
 from reducer_rules.rule import Finding, SemanticRule, Target
-from reducer_rules.timeline import Escape, EscapeKind, Timeline
+from reducer_rules.timeline import EscapeKind, Timeline
 
 _ELSEWHERE = frozenset({EscapeKind.ALIAS, EscapeKind.REBIND})
 
@@ -64,7 +65,7 @@ T.copy(acc, B)
     )
 
     def check(self, timeline: Timeline, target: Target) -> Iterator[Finding]:
-        for escape in timeline.of(Escape):
+        for escape in escapes(timeline):
             if escape.kind not in _ELSEWHERE:
                 detail = f": `{escape.detail}`" if escape.detail else ""
                 yield self.finding(

@@ -1,18 +1,36 @@
 """What the interpreter can call: one module for each family of ops and device templates."""
 
-from . import allreduce, asynchronous, atomics, barriers, hints, math, memory_ops, scan, warp
+from . import (
+    allreduce,
+    assertions,
+    atomics,
+    barriers,
+    cp_async,
+    hints,
+    math,
+    mbarriers,
+    memory_ops,
+    scan,
+    tensor,
+    tma,
+    warp,
+)
 from .registry import find_call, find_gate
 
 __all__ = [
     "allreduce",
-    "asynchronous",
+    "assertions",
     "atomics",
     "barriers",
+    "cp_async",
     "find_call",
     "find_gate",
     "hints",
     "math",
+    "mbarriers",
     "memory_ops",
     "scan",
+    "tensor",
+    "tma",
     "warp",
 ]

@@ -1,8 +1,9 @@
 """`tl::AllReduce` and the warp reductions: XOR butterflies over thread numbers.
 
-The butterfly halves its width at each level. Levels of 32 lanes and more go through a workspace in shared
-memory with a barrier before the write and one after it; the others through shuffles. All that meets at the
-first barrier runs the levels in lockstep here, so that one gate before the call is enough.
+The butterfly halves its width at each level. Levels of 32 lanes and more go through a workspace
+in shared memory with a barrier before the write and one after it; the others through shuffles.
+All that meets at the first barrier runs the levels in lockstep here, so that one gate before the
+call is enough.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import numpy as np
 
 from .. import access
 from ..expr import literal
+from ..lowering import Tir
 from ..memory import Pointer
 from ..program import Value
 from ..report import SimtError, UnsupportedError
 from ..wave import Wave
 from .barriers import BlockBarrier, NamedBarrier, join_lanes
 from .registry import Extern, GateMaker, extern, extern_gate, op
-from .warp import exchange, shuffle
+from .warp import shuffle
 
 if TYPE_CHECKING:
     from ..compile import Compiler
@@ -65,34 +67,45 @@ class Butterfly:
         return self.width > self.scale and self.width // 2 >= 32
 
 
-def parse_butterfly(call: Extern, strict: bool) -> Butterfly:
+def parse_butterfly(call: Extern, tir: Tir) -> Butterfly:
     """The butterfly of a call. Raises SimtError for arguments that the device compiler refuses."""
     combine = _REDUCERS.get(call.templates[0] if call.templates else "")
     if combine is None:
         raise UnsupportedError(f"the function {call.text}")
     policy = call.templates[4] if len(call.templates) > 4 else "tl::SyncThreadsBarrier"
-    named = policy.removeprefix("tl::NamedBarrier<").removesuffix(">") if "NamedBarrier" in policy else None
+    named = (
+        policy.removeprefix("tl::NamedBarrier<").removesuffix(">")
+        if "NamedBarrier" in policy
+        else None
+    )
     shape = Butterfly(
         combine, call.integer(1), call.integer(2), call.integer(3, 0),
         int(named) if named else None, call.integer(5, 1), call.integer(6, 0),
     )  # fmt: skip
-    _check(call, shape, strict)
+    _check(call, shape, tir)
     return shape
 
 
-def _check(call: Extern, shape: Butterfly, strict: bool) -> None:
+def _check(call: Extern, shape: Butterfly, tir: Tir) -> None:
     lanes, rest = divmod(shape.width, max(shape.scale, 1))
     last = shape.distances()[-1] if shape.width > shape.scale else shape.scale
-    if rest or (strict and lanes & (lanes - 1)) or last != shape.scale:
+    refused = (tir.strict_allreduce and not _is_power(lanes)) or (
+        tir.strict_scale and not _is_power(shape.scale)
+    )
+    if rest or refused or last != shape.scale:
         raise SimtError(
             f"{call.text} does not compile: {shape.width} threads at stride {shape.scale} "
             "are no power of two of participants"
         )
 
 
+def _is_power(number: int) -> bool:
+    return number > 0 and number & (number - 1) == 0
+
+
 @extern_gate("tl::AllReduce")
 def _gate(c: Compiler, call: Extern) -> GateMaker | None:
-    shape = parse_butterfly(call, c.tir.strict_allreduce)
+    shape = parse_butterfly(call, c.tir)
     if not shape.wide:
         return None
     if shape.barrier is None:
@@ -103,7 +116,7 @@ def _gate(c: Compiler, call: Extern) -> GateMaker | None:
 
 @extern("tl::AllReduce")
 def _all_reduce(c: Compiler, call: Extern) -> Value:
-    shape = parse_butterfly(call, c.tir.strict_allreduce)
+    shape = parse_butterfly(call, c.tir)
     value = c.expr(call.args[0])
     workspace = c.expr(call.args[1]) if len(call.args) > 1 else None
     if call.method == "run":
@@ -122,8 +135,10 @@ def _run_batch(wave: Wave, shape: Butterfly, pointer: Pointer, workspace: Pointe
         access.store(wave, pointer, np.int64(i), pointer.dtype, None, result)
 
 
-def run_levels(wave: Wave, shape: Butterfly, value: Any, workspace: Pointer | None, base: int) -> Any:
-    """The value of each lane after all levels; `base` is where its slice of the workspace begins."""
+def run_levels(
+    wave: Wave, shape: Butterfly, value: Any, workspace: Pointer | None, base: int
+) -> Any:
+    """The value of each lane after all levels; its slice of the workspace begins at `base`."""
     value = np.broadcast_to(value, (wave.n, *np.shape(value)[1:]))
     for distance in shape.distances():
         if distance >= 32:
@@ -166,8 +181,8 @@ _WARP: dict[str, Combine] = {
 }  # fmt: skip
 
 
-def _warp_reduce(c: Compiler, kind: str, argument: Any) -> Value:
-    value, combine = c.expr(argument), _WARP[kind]
+def _warp_reduce(c: Compiler, name: str, argument: Any) -> Value:
+    value, combine = c.expr(argument), _WARP[name.rsplit("_", 1)[1]]
 
     def run(w: Wave) -> Any:
         result = value(w)
@@ -178,12 +193,14 @@ def _warp_reduce(c: Compiler, kind: str, argument: Any) -> Value:
     return run
 
 
-def _register() -> None:
-    for kind in _WARP:
-        op(f"tl.warp_reduce_{kind}")(lambda c, n, k=kind: _warp_reduce(c, k, n.args[0]))
-        extern(f"tl::warp_reduce_{kind}")(lambda c, e, k=kind: _warp_reduce(c, k, e.args[0]))
+@op(*(f"tl.warp_reduce_{kind}" for kind in _WARP))
+def _warp_reduce_op(c: Compiler, node: Any) -> Value:
+    return _warp_reduce(c, c.tir.op_name(node), node.args[0])
 
 
-_register()
+@extern(*(f"tl::warp_reduce_{kind}" for kind in _WARP))
+def _warp_reduce_extern(c: Compiler, call: Extern) -> Value:
+    return _warp_reduce(c, call.name, call.args[0])
 
-__all__ = ["Butterfly", "exchange", "parse_butterfly", "run_levels"]
+
+__all__ = ["Butterfly", "parse_butterfly", "run_levels"]

@@ -28,7 +28,7 @@ _COMBINES: dict[str, Combine] = {
 
 
 def update(wave: Wave, pointer: Pointer, dtype: DType, values: Any, combine: Combine) -> Any:
-    """Combines one value (or vector) a lane into memory; returns what was there before each update."""
+    """Combines a value (or vector) a lane into memory; returns what was there before each."""
     index: Any = np.int64(0) if dtype.lanes == 1 else np.arange(dtype.lanes)[None, :]
     target = access.resolve(wave, pointer, index, dtype.numpy, None)
     shape = (wave.n,) if dtype.lanes == 1 else (wave.n, dtype.lanes)
@@ -45,7 +45,10 @@ def _check_written(wave: Wave, target: Access) -> None:
     if fresh is not None:
         name = target.storage.name
         wave.m.fault(
-            wave, "unwritten-read", fresh, lambda p, e: f"updates {name}, where nothing was written before"
+            wave,
+            "unwritten-read",
+            fresh,
+            lambda p, e: f"updates {name}, where nothing was written before",
         )
 
 
@@ -86,20 +89,26 @@ def _lanes(name: str) -> int:
     return 4 if "x4" in name else 2 if "x2" in name else 1
 
 
-def _register() -> None:
-    for kind in ("add", "max", "min", "or"):
-        for suffix in ("", "x2", "x4"):
-            for ret in ("", "_ret"):
-                op(f"tl.atomic_{kind}{suffix}{ret}_elem_op")(
-                    lambda c, node, k=kind, s=suffix: _build(c, k, node.args[0], node.args[1], _lanes(s))
-                )
-        for name in (f"Atomic{kind.title()}{s}{r}" for s in ("", "x2", "x4") for r in ("", "Ret")):
-            extern(name)(lambda c, call, k=kind, s=name: _build(c, k, call.args[0], call.args[1], _lanes(s)))
-    for kind in ("add", "max", "min", "or", "and", "xor", "exch"):
-        extern(f"atomic{kind.title()}")(lambda c, call, k=kind: _build(c, k, call.args[0], call.args[1], 1))
+_KINDS = ("add", "max", "min", "or")
+_WIDTHS = ("", "x2", "x4")
+_OP_KINDS = {
+    f"tl.atomic_{k}{x}{r}_elem_op": k for k in _KINDS for x in _WIDTHS for r in ("", "_ret")
+}
+_EXTERN_KINDS = {
+    f"Atomic{k.title()}{x}{r}": k for k in _KINDS for x in _WIDTHS for r in ("", "Ret")
+}
+_EXTERN_KINDS |= {f"atomic{k.title()}": k for k in _COMBINES}
 
 
-_register()
+@op(*_OP_KINDS)
+def _atomic(c: Compiler, node: Any) -> Value:
+    name = c.tir.op_name(node)
+    return _build(c, _OP_KINDS[name], node.args[0], node.args[1], _lanes(name))
+
+
+@extern(*_EXTERN_KINDS)
+def _atomic_extern(c: Compiler, call: Extern) -> Value:
+    return _build(c, _EXTERN_KINDS[call.name], call.args[0], call.args[1], _lanes(call.name))
 
 
 @op("tl.atomic_load_elem_op")
@@ -110,7 +119,11 @@ def _atomic_load(c: Compiler, node: Any) -> Value:
 
 @op("tl.atomic_store_elem_op")
 def _atomic_store(c: Compiler, node: Any) -> Value:
-    pointer, value, dtype = c.expr(node.args[0]), c.expr(node.args[1]), parse(str(node.args[1].dtype))
+    pointer, value, dtype = (
+        c.expr(node.args[0]),
+        c.expr(node.args[1]),
+        parse(str(node.args[1].dtype)),
+    )
 
     def run(w: Wave) -> None:
         p: Pointer = pointer(w)

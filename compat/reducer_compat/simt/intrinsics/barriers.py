@@ -1,4 +1,4 @@
-"""Barriers of a block or a part of it, the grid barrier, and mbarriers."""
+"""Barriers of a block, of a part of it, of a warp and of the grid."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import Array
-from ..expr import constant, literal
 from ..program import Value
 from ..report import UnsupportedError
 from ..wave import Wave
-from .registry import GateMaker, op, op_gate
+from .registry import Extern, GateMaker, extern, extern_gate, op, op_gate
 
 if TYPE_CHECKING:
     from ..compile import Compiler
     from ..machine import Machine
 
 _SHARED = ("shared", "shared.dyn")
+_NUMBERS = 64
+"""More than the hardware's 16 barriers of a block."""
+_AGENTS = 64
+"""More than the warps of a block and its copy engine."""
 
 
 @dataclass
@@ -32,7 +35,8 @@ class BlockBarrier:
 
     def ready(self, wave: Wave) -> Array:
         here = np.bincount(wave.block, minlength=wave.m.blocks)
-        return (here == wave.m.alive_in_block())[wave.block]
+        complete: Array = here == wave.m.alive_in_block()
+        return np.asarray(complete[wave.block])
 
     def passed(self, wave: Wave) -> None:
         wave.m.clocks.join_blocks(np.unique(wave.block))
@@ -56,52 +60,85 @@ class NamedBarrier:
         return bool(self.ready(wave).all())
 
     def ready(self, wave: Wave) -> Array:
-        number, want = self._args(wave)
-        have = self._present(wave.m, number, wave)
-        return (have[wave.block, number] >= want) | (want <= 0)
+        number, want = self.arguments(wave)
+        have = self._present(wave)[wave.block, number]
+        return np.asarray(have >= want)
 
     def passed(self, wave: Wave) -> None:
-        number, want = self._args(wave)
-        early = _arrivals(wave.m)
-        here = np.zeros_like(early)
-        np.add.at(here, (wave.block, number), 1)
-        used = np.minimum(early, np.maximum(here.max() and want.max() - here, 0)) * (here > 0)
-        early -= used
-        join_lanes(wave, wave.block * 64 + number)
+        number, want = self.arguments(wave)
+        book, here = _arrivals(wave.m), _count(wave, number)
+        waiting = self._present(wave) - here - book.count
+        target = np.zeros_like(here)
+        target[wave.block, number] = want
+        # Who passes first counts as arrived for those that still sleep at this barrier.
+        book.count += np.where(
+            (here > 0) & (waiting == 0), -np.minimum(book.count, target - here), 0
+        )
+        book.count += np.where((here > 0) & (waiting > 0), here, 0)
+        self._exchange(wave, number, book)
 
     def blame(self, wave: Wave, position: int) -> str:
-        number, want = self._args(wave)
-        have = self._present(wave.m, number, wave)[wave.block[position], number[position]]
+        number, want = self.arguments(wave)
+        have = self._present(wave)[wave.block[position], number[position]]
         return f"{have} threads reach barrier {number[position]}, which waits for {want[position]}"
 
-    def _args(self, wave: Wave) -> tuple[Array, Array]:
+    def _exchange(self, wave: Wave, number: Array, book: _Arrivals) -> None:
+        for other in self._others(wave):
+            book.hand_in(other, other.gate.arguments(other)[0])
+        book.hand_in(wave, number)
+        wave.m.clocks.learn(wave.block, wave.party.agent, book.known[wave.block, number])
+        join_lanes(wave, wave.block * _NUMBERS + number)
+
+    def arguments(self, wave: Wave) -> tuple[Array, Array]:
+        """The barrier's number and the count it waits for, in each lane."""
         number = np.broadcast_to(self.number(wave), (wave.n,)).astype(np.int64)
         if self.count is None:
             return number, wave.m.alive_in_block()[wave.block]
         return number, np.broadcast_to(self.count(wave), (wave.n,)).astype(np.int64)
 
-    def _present(self, machine: Machine, number: Array, wave: Wave) -> Array:
-        have = _arrivals(machine).copy()
-        waves = [w for w in machine.sleepers() if isinstance(w.gate, NamedBarrier) and w is not wave]
-        for other in waves:
-            np.add.at(have, (other.block, other.gate._args(other)[0]), 1)
-        np.add.at(have, (wave.block, number), 1)
-        return have
+    def _others(self, wave: Wave) -> list[Wave]:
+        sleepers = wave.m.sleepers()
+        return [w for w in sleepers if isinstance(w.gate, NamedBarrier) and w is not wave]
+
+    def _present(self, wave: Wave) -> Array:
+        have = _arrivals(wave.m).count + _count(wave, self.arguments(wave)[0])
+        for other in self._others(wave):
+            have += _count(other, other.gate.arguments(other)[0])
+        return np.asarray(have)
 
 
-def _arrivals(machine: Machine) -> Array:
+def _count(wave: Wave, number: Array) -> Array:
+    counts = np.zeros((wave.m.blocks, _NUMBERS), np.int64)
+    np.add.at(counts, (wave.block, number), 1)
+    return counts
+
+
+class _Arrivals:
+    """Arrivals at named barriers by threads that do not wait there, and what those know."""
+
+    def __init__(self, machine: Machine):
+        self.count = np.zeros((machine.blocks, _NUMBERS), np.int64)
+        self.known = np.zeros((machine.blocks, _NUMBERS, machine.clocks.agents), np.int64)
+
+    def hand_in(self, wave: Wave, number: Array) -> None:
+        """Adds what the lanes' warps know to what the barrier passes on."""
+        vectors = wave.m.clocks.knowledge(wave.block, wave.party.agent)
+        np.maximum.at(self.known, (wave.block, number), vectors)
+
+
+def _arrivals(machine: Machine) -> _Arrivals:
     if "arrivals" not in machine.state:
-        machine.state["arrivals"] = np.zeros((machine.blocks, 64), np.int64)
-    found: Array = machine.state["arrivals"]
+        machine.state["arrivals"] = _Arrivals(machine)
+    found: _Arrivals = machine.state["arrivals"]
     return found
 
 
 def join_lanes(wave: Wave, group: Array) -> None:
     """Orders the warps of the lanes that share a group number."""
     agents = wave.party.agent
-    pairs, first = np.unique(wave.block * 64 + agents, return_index=True)
+    pairs, first = np.unique(wave.block * _AGENTS + agents, return_index=True)
     groups = np.unique(np.broadcast_to(group, (wave.n,))[first], return_inverse=True)[1]
-    wave.m.clocks.join(pairs // 64, pairs % 64, groups)
+    wave.m.clocks.join(pairs // _AGENTS, pairs % _AGENTS, groups)
 
 
 @dataclass
@@ -142,6 +179,21 @@ def _sync(c: Compiler, node: Any) -> Value:
     return lambda w: None
 
 
+@extern_gate("__syncthreads")
+def _syncthreads_gate(c: Compiler, call: Extern) -> GateMaker:
+    return BlockBarrier
+
+
+@extern("__syncthreads")
+def _syncthreads(c: Compiler, call: Extern) -> Value:
+    return lambda w: None
+
+
+@extern("__syncwarp")
+def _syncwarp(c: Compiler, call: Extern) -> Value:
+    return lambda w: join_lanes(w, w.block * _AGENTS + w.party.agent)
+
+
 @op_gate("tl.sync_grid")
 def _grid_gate(c: Compiler, node: Any) -> GateMaker:
     c.program.whole_grid = True
@@ -155,7 +207,7 @@ def _grid(c: Compiler, node: Any) -> Value:
 
 @op("tl.sync_warp")
 def _sync_warp(c: Compiler, node: Any) -> Value:
-    return lambda w: join_lanes(w, w.block * 64 + w.party.agent)
+    return lambda w: join_lanes(w, w.block * _AGENTS + w.party.agent)
 
 
 @op("tl.named_barrier_arrive")
@@ -163,7 +215,12 @@ def _named_arrive(c: Compiler, node: Any) -> Value:
     number = c.expr(node.args[0])
 
     def run(w: Wave) -> None:
-        np.add.at(_arrivals(w.m), (w.block, np.broadcast_to(number(w), (w.n,)).astype(np.int64)), 1)
+        numbers = np.broadcast_to(number(w), (w.n,)).astype(np.int64)
+        book = _arrivals(w.m)
+        book.count += _count(w, numbers)
+        book.hand_in(w, numbers)
+        agents = np.unique(w.block * _AGENTS + w.party.agent)
+        w.m.clocks.tick(agents // _AGENTS, agents % _AGENTS)
 
     return run
 
@@ -183,175 +240,5 @@ def _block_vote(c: Compiler, node: Any) -> Value:
         total = np.bincount(w.block, minlength=w.m.blocks)
         result = {"count": count, "and": count == total, "or": count > 0}[name.rsplit("_", 1)[1]]
         return result.astype(np.int32)[w.block]
-
-    return run
-
-
-# -- mbarriers ----------------------------------------------------------------------------------
-
-
-class MBarriers:
-    """The mbarriers of one array, for every block: arrivals still expected, bytes in flight, phase."""
-
-    def __init__(self, machine: Machine, count: int):
-        shape = (machine.blocks, count)
-        self.expected = np.zeros(shape, np.int64)
-        self.pending = np.zeros(shape, np.int64)
-        self.bytes = np.zeros(shape, np.int64)
-        self.phase = np.zeros(shape, np.int64)
-        self.arriving = np.zeros((*shape, machine.clocks.agents), np.int64)
-        self.completed = np.zeros((*shape, machine.clocks.agents), np.int64)
-
-    def release(self, block: Array, index: Array, vectors: Array) -> None:
-        """Adds to what those will know who wait for the current phase."""
-        np.maximum.at(self.arriving, (block, index), vectors)
-
-    def arrive(self, block: Array, index: Array) -> None:
-        """One arrival for each (block, index) pair."""
-        np.subtract.at(self.pending, (block, index), 1)
-        self.settle(block, index)
-
-    def settle(self, block: Array, index: Array) -> None:
-        """Completes the phases that have all their arrivals and bytes."""
-        done = np.zeros_like(self.pending, np.bool_)
-        done[block, index] = True
-        done &= (self.pending <= 0) & (self.bytes == 0) & (self.expected > 0)
-        self.phase[done] ^= 1
-        self.pending[done] += self.expected[done]
-        self.completed[done] = self.arriving[done]
-
-
-@dataclass
-class BarrierRef:
-    """Which mbarrier an argument names: a key of its array, how many it has, and the index."""
-
-    key: str
-    count: int
-    index: Value
-
-    def array(self, machine: Machine) -> MBarriers:
-        """The mbarriers of the running launch."""
-        key = f"mbarriers {self.key}"
-        if key not in machine.state:
-            machine.state[key] = MBarriers(machine, self.count)
-        found: MBarriers = machine.state[key]
-        return found
-
-    def at(self, wave: Wave) -> Array:
-        """The index in each lane."""
-        return np.broadcast_to(self.index(wave), (wave.n,)).astype(np.int64)
-
-
-def barrier_ref(c: Compiler, node: Any) -> BarrierRef:
-    """The mbarrier that an argument names."""
-    kind = type(node).__name__
-    if kind == "BufferLoad":
-        extents = [constant(s) for s in node.buffer.shape]
-        count = int(np.prod([e or 0 for e in extents])) or 64
-        return BarrierRef(str(node.buffer.data.name), count, c.expr(node.indices[0]))
-    if kind == "Call":
-        name = c.tir.op_name(node)
-        if name == "tl.get_mbarrier":
-            return BarrierRef("", 64, c.expr(node.args[0]))
-        if name in ("address_of", "tl.access_ptr"):
-            return barrier_ref(c, node.args[0])
-        if name == "tvm_access_ptr":
-            return BarrierRef(str(node.args[1].name), 64, c.expr(node.args[2]))
-    if kind == "Var":
-        return BarrierRef(str(node.name), 64, literal(np.int32(0)))
-    raise UnsupportedError(f"the mbarrier {node}")
-
-
-def release(wave: Wave, barriers: MBarriers, index: Array) -> None:
-    """Hands what the lanes' warps know to an mbarrier."""
-    pairs, first = np.unique(wave.block * 64 + wave.party.agent, return_index=True)
-    vectors = wave.m.clocks.knowledge(pairs // 64, pairs % 64)
-    row = np.searchsorted(pairs, wave.block * 64 + wave.party.agent)
-    barriers.release(wave.block, index, vectors[row])
-    wave.m.clocks.tick(pairs // 64, pairs % 64)
-
-
-@dataclass
-class MBarrierWait:
-    """`mbarrier.try_wait.parity` in a loop: until the phase of the given parity is complete."""
-
-    ref: BarrierRef
-    parity: Value
-    kind: str = "divergent-barrier"
-
-    def arrive(self, wave: Wave) -> bool:
-        return bool(self.ready(wave).all())
-
-    def ready(self, wave: Wave) -> Array:
-        phase = self.ref.array(wave.m).phase[wave.block, self.ref.at(wave)]
-        return phase != (np.broadcast_to(self.parity(wave), (wave.n,)).astype(np.int64) & 1)
-
-    def passed(self, wave: Wave) -> None:
-        vectors = self.ref.array(wave.m).completed[wave.block, self.ref.at(wave)]
-        wave.m.clocks.learn(wave.block, wave.party.agent, vectors)
-
-    def blame(self, wave: Wave, position: int) -> str:
-        barriers, index = self.ref.array(wave.m), int(self.ref.at(wave)[position])
-        block = int(wave.block[position])
-        return (
-            f"waits for mbarrier {index}, which still expects {barriers.pending[block, index]} arrivals "
-            f"and {barriers.bytes[block, index]} bytes"
-        )
-
-
-@op_gate("tl.mbarrier_wait_parity", "ptx_wait_barrier")
-def _wait_gate(c: Compiler, node: Any) -> GateMaker:
-    return lambda: MBarrierWait(barrier_ref(c, node.args[0]), c.expr(node.args[1]))
-
-
-@op("tl.mbarrier_wait_parity", "ptx_wait_barrier")
-def _wait(c: Compiler, node: Any) -> Value:
-    return lambda w: None
-
-
-@op("ptx_init_barrier_thread_count")
-def _init(c: Compiler, node: Any) -> Value:
-    ref, count = barrier_ref(c, node.args[0]), c.expr(node.args[1])
-
-    def run(w: Wave) -> None:
-        barriers, index = ref.array(w.m), ref.at(w)
-        barriers.expected[w.block, index] = barriers.pending[w.block, index] = count(w)
-
-    return run
-
-
-@op("ptx_arrive_barrier", "tl.mbarrier_arrive")
-def _arrive(c: Compiler, node: Any) -> Value:
-    ref = barrier_ref(c, node.args[0])
-
-    def run(w: Wave) -> None:
-        barriers, index = ref.array(w.m), ref.at(w)
-        release(w, barriers, index)
-        barriers.arrive(w.block, index)
-
-    return run
-
-
-@op("tl.mbarrier_expect_tx")
-def _expect(c: Compiler, node: Any) -> Value:
-    ref, size = barrier_ref(c, node.args[0]), c.expr(node.args[1])
-
-    def run(w: Wave) -> None:
-        np.add.at(ref.array(w.m).bytes, (w.block, ref.at(w)), np.broadcast_to(size(w), (w.n,)))
-
-    return run
-
-
-@op("ptx_arrive_barrier_expect_tx")
-def _arrive_expect(c: Compiler, node: Any) -> Value:
-    if len(node.args) != 2:
-        raise UnsupportedError("an mbarrier of another block of the cluster")
-    ref, size = barrier_ref(c, node.args[0]), c.expr(node.args[1])
-
-    def run(w: Wave) -> None:
-        barriers, index = ref.array(w.m), ref.at(w)
-        np.add.at(barriers.bytes, (w.block, index), np.broadcast_to(size(w), (w.n,)))
-        release(w, barriers, index)
-        barriers.arrive(w.block, index)
 
     return run

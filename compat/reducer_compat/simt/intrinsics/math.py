@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from math import erf as _erf
 from math import gamma as _gamma
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arith import maximum, minimum
+from ..arith import maximum, minimum, multiply
 from ..dtypes import cast, is_float, parse
-from ..expr import choose, constant, literal, select
+from ..expr import constant, literal, select
 from ..program import Value
 from ..report import UnsupportedError
+from ..wave import Wave
 from .registry import Extern, extern, op
 
 if TYPE_CHECKING:
@@ -41,12 +41,14 @@ def _sigmoid(x: Any) -> Any:
 
 
 _FLOAT_FUNCTIONS: dict[str, Function] = {
-    "exp": np.exp, "exp2": np.exp2, "exp10": lambda x: np.power(x.dtype.type(10), x), "expm1": np.expm1,
-    "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt, "rsqrt": _rsqrt,
-    "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
-    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
-    "atanh": np.arctanh, "erf": _vectorize(_erf), "tgamma": _vectorize(_gamma), "sigmoid": _sigmoid,
-    "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": _round_half_away, "nearbyint": np.rint,
+    "exp": np.exp, "exp2": np.exp2, "exp10": lambda x: np.power(x.dtype.type(10), x),
+    "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
+    "sqrt": np.sqrt, "rsqrt": _rsqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asin": np.arcsin, "acos": np.arccos,
+    "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+    "erf": _vectorize(_erf), "tgamma": _vectorize(_gamma), "sigmoid": _sigmoid,
+    "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": _round_half_away,
+    "round away": _round_half_away, "nearbyint": np.rint,
     "rint": np.rint, "fabs": np.abs, "rcp": lambda x: x.dtype.type(1) / x,
     "pow": np.power, "atan2": np.arctan2, "hypot": np.hypot, "copysign": np.copysign,
     "nextafter": np.nextafter, "fmod": np.fmod, "fma": lambda a, b, c: a * b + c,
@@ -68,46 +70,83 @@ def _fused(a: Any, b: Any, c: Any) -> Any:
     return a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
 
 
+_INTEGRAL = ("floor", "ceil", "trunc", "round", "round away", "nearbyint")
+
+
 def _apply(c: Compiler, name: str, args: Any, dtype: str) -> Value:
     values, kind = [c.expr(a) for a in args], parse(dtype).numpy
-    fn = _fused if name == "fma" else _FLOAT_FUNCTIONS[name]
-    if name in ("floor", "ceil", "trunc", "round", "nearbyint", "fabs") and not is_float(kind):
-        fn = np.abs if name == "fabs" else lambda x: x
-        return lambda w: fn(values[0](w))
-    run = _rounded(fn, kind)
+    if not is_float(kind) and name in _INTEGRAL:
+        return values[0]
+    if not is_float(kind) and name == "fabs":
+        return lambda w: np.abs(values[0](w))
+    # The 16-bit rounding function is hrint, which takes halves to even.
+    name = "rint" if name == "round" and kind.itemsize == 2 else name
+    run = _rounded(_fused if name == "fma" else _FLOAT_FUNCTIONS[name], kind)
     return lambda w: run(*(v(w) for v in values))
 
 
-def _register_functions() -> None:
-    for name in _FLOAT_FUNCTIONS:
-        spellings = [name, f"tl.__{name}", f"tl.ieee_{name}"]
-        op(*spellings)(lambda c, node, n=name: _apply(c, n, node.args, str(node.dtype)))
-        names = [name, f"{name}f", f"__{name}f", f"h{name}", f"tl::{name}", f"tl::h{name}", f"__h{name}"]
-        extern(*names)(lambda c, call, n=name: _apply(c, n, call.args, call.dtype))
+_OP_SPELLINGS = {s: n for n in _FLOAT_FUNCTIONS for s in (n, f"tl.__{n}")}
+_OP_SPELLINGS["tl.round_ties_away_from_zero"] = "round away"
+_EXTERN_SPELLINGS = {
+    s: n
+    for n in _FLOAT_FUNCTIONS
+    for s in (n, f"{n}f", f"__{n}f", f"h{n}", f"tl::{n}", f"tl::h{n}", f"__h{n}")
+}
+_EXTERN_SPELLINGS |= {"tl::RoundTiesAwayFromZero": "round away", "hrint": "rint"}
 
 
-_register_functions()
+@op(*_OP_SPELLINGS)
+def _function(c: Compiler, node: Any) -> Value:
+    return _apply(c, _OP_SPELLINGS[c.tir.op_name(node)], node.args, str(node.dtype))
 
 
-@lru_cache(maxsize=None)
-def _ieee(name: str) -> Function:
-    plain: dict[str, Function] = {
-        "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
-        "fmaf": _fused, "frcp": lambda x: x.dtype.type(1) / x, "fsqrt": np.sqrt, "frsqrt": _rsqrt,
-        "fdiv": lambda a, b: a / b,
-    }  # fmt: skip
-    return plain[name]
+@extern(*_EXTERN_SPELLINGS)
+def _function_extern(c: Compiler, call: Extern) -> Value:
+    return _apply(c, _EXTERN_SPELLINGS[call.name], call.args, call.dtype)
 
 
-@op(*(f"tl.ieee_{n}" for n in ("add", "sub", "mul", "fmaf", "frcp", "fsqrt", "frsqrt", "fdiv")))
+_IEEE: dict[str, Function] = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+    "fmaf": _fused, "frcp": lambda x: x.dtype.type(1) / x, "fsqrt": np.sqrt, "frsqrt": _rsqrt,
+    "fdiv": lambda a, b: a / b,
+}  # fmt: skip
+
+
+@op(*(f"tl.ieee_{n}" for n in _IEEE))
 def _ieee_op(c: Compiler, node: Any) -> Value:
     name = c.tir.op_name(node).removeprefix("tl.ieee_")
     args = [a for a in node.args if type(a).__name__ != "StringImm"]
     rounding = [str(a.value) for a in node.args if type(a).__name__ == "StringImm"]
     if any(r != "rn" for r in rounding):
         raise UnsupportedError(f"the rounding mode {rounding[0]} of {c.tir.op_name(node)}")
-    values, run = [c.expr(a) for a in args], _rounded(_ieee(name), parse(str(node.dtype)).numpy)
+    values, run = [c.expr(a) for a in args], _rounded(_IEEE[name], parse(str(node.dtype)).numpy)
     return lambda w: run(*(v(w) for v in values))
+
+
+def _power(c: Compiler, base: Any, exponent: int) -> Value:
+    value = c.expr(base)
+
+    def run(w: Wave) -> Any:
+        factor = value(w)
+        result = factor
+        for _ in range(exponent - 1):
+            result = multiply(result, factor)
+        return result
+
+    return run
+
+
+@op("tl.pow_of_int")
+def _pow_of_int(c: Compiler, node: Any) -> Value:
+    exponent = constant(node.args[1])
+    if exponent is None:
+        raise UnsupportedError("tl.pow_of_int with a computed exponent")
+    return _power(c, node.args[0], exponent)
+
+
+@extern("tl::pow_of_int")
+def _pow_of_int_extern(c: Compiler, call: Extern) -> Value:
+    return _power(c, call.args[0], call.integer(0))
 
 
 @op("tl.fast_rcp")
@@ -196,7 +235,7 @@ def _likely(c: Compiler, node: Any) -> Value:
     return c.expr(node.args[0])
 
 
-@op("infinity")
+@op("infinity", "tl.infinity")
 def _infinity(c: Compiler, node: Any) -> Value:
     return literal(cast(np.float64(np.inf), parse(str(node.dtype)).numpy))
 
@@ -253,7 +292,8 @@ def _popc(c: Compiler, call: Extern) -> Value:
 def _clz(c: Compiler, node: Any) -> Value:
     value, dtype = c.expr(node.args[0]), parse(str(node.dtype)).numpy
     bits = 8 * parse(str(node.args[0].dtype)).itemsize
-    return lambda w: np.asarray(np.frompyfunc(lambda v: bits - (int(v) % (1 << bits)).bit_length(), 1, 1)(value(w))).astype(dtype)[()]
+    leading = np.frompyfunc(lambda v: bits - (int(v) % (1 << bits)).bit_length(), 1, 1)
+    return lambda w: np.asarray(leading(value(w))).astype(dtype)[()]
 
 
 @op("tl.__ffs")
@@ -263,9 +303,4 @@ def _ffs(c: Compiler, node: Any) -> Value:
     return lambda w: np.asarray(lowest(value(w))).astype(np.int32)[()]
 
 
-@op("q_multiply_shift", "tl.rng_init")
-def _unknown(c: Compiler, node: Any) -> Value:
-    raise UnsupportedError(f"the op {c.tir.op_name(node)}")
-
-
-__all__ = ["choose", "count_bits"]
+__all__ = ["count_bits"]

@@ -38,7 +38,9 @@ def _access_ptr(c: Compiler, node: Any) -> Value:
 
     def run(w: Wave) -> Pointer:
         p: Pointer = data(w)
-        return Pointer(p.storage, p.offset + np.asarray(offset(w), np.int64)[()] * unit, element.numpy)
+        return Pointer(
+            p.storage, p.offset + np.asarray(offset(w), np.int64)[()] * unit, element.numpy
+        )
 
     return run
 
@@ -97,7 +99,11 @@ def _wide_load(c: Compiler, node: Any) -> Value:
 
 
 def _wide_store(c: Compiler, node: Any) -> Value:
-    pointer, value, dtype = c.expr(node.args[0]), c.expr(node.args[1]), parse(str(node.args[1].dtype))
+    pointer, value, dtype = (
+        c.expr(node.args[0]),
+        c.expr(node.args[1]),
+        parse(str(node.args[1].dtype)),
+    )
     predicate = c.expr(node.args[2]) if len(node.args) > 2 else lambda w: np.bool_(True)
 
     def run(w: Wave) -> None:
@@ -124,7 +130,11 @@ def reinterpret(values: Any, source: DType, target: DType) -> Any:
 
 @op("reinterpret")
 def _reinterpret(c: Compiler, node: Any) -> Value:
-    value, source, target = c.expr(node.args[0]), parse(str(node.args[0].dtype)), parse(str(node.dtype))
+    value, source, target = (
+        c.expr(node.args[0]),
+        parse(str(node.args[0].dtype)),
+        parse(str(node.dtype)),
+    )
     if source.itemsize * source.lanes != target.itemsize * target.lanes:
         raise UnsupportedError(f"a reinterpretation of {node.args[0].dtype} as {node.dtype}")
     return lambda w: reinterpret(_full(value(w), source), source, target)
@@ -147,6 +157,19 @@ def _pack(c: Compiler, node: Any) -> Value:
     return lambda w: (bits(low(w)) | (bits(high(w)) << np.uint32(16))).astype(word.numpy)
 
 
+@op("vectorlow", "vectorhigh")
+def _half(c: Compiler, node: Any) -> Value:
+    value, lanes = c.expr(node.args[0]), parse(str(node.dtype)).lanes
+    part = slice(None, lanes) if c.tir.op_name(node) == "vectorlow" else slice(lanes, None)
+    source = parse(str(node.args[0].dtype))
+
+    def run(w: Wave) -> Any:
+        chosen = _full(value(w), source)[:, part]
+        return chosen if lanes > 1 else chosen[:, 0]
+
+    return run
+
+
 @op("tvm_tuple", "type_annotation")
 def _tuple(c: Compiler, node: Any) -> Value:
     return lambda w: None
@@ -155,20 +178,30 @@ def _tuple(c: Compiler, node: Any) -> Value:
 # -- functions over buffers ----------------------------------------------------------------------
 
 
-@extern("tl::Any", "tl::All")
-def _any_all(c: Compiler, call: Extern) -> Value:
-    pointer, count = c.expr(call.args[0]), constant(call.args[1])
+def _any_all(c: Compiler, args: Any, reduce: Callable[..., Any], dtype: str) -> Value:
+    pointer, count, kind = c.expr(args[0]), constant(args[1]), parse(dtype).numpy
     if count is None:
-        raise UnsupportedError(f"the function {call.text} over a computed length")
-    reduce = np.any if call.name == "tl::Any" else np.all
+        raise UnsupportedError("a test of a computed number of elements")
+    index = np.arange(count)[None, :]
 
     def run(w: Wave) -> Any:
         p: Pointer = pointer(w)
-        dtype = p.dtype or np.dtype(np.int8)
-        values = access.load(w, p, np.arange(count)[None, :], dtype, None)
-        return reduce(values != dtype.type(0), axis=-1)
+        element = p.dtype or np.dtype(np.int8)
+        values = access.load(w, p, index, element, None)
+        return reduce(values != element.type(0), axis=-1).astype(kind)
 
     return run
+
+
+@op("tl.any_of", "tl.all_of")
+def _any_all_op(c: Compiler, node: Any) -> Value:
+    reduce = np.any if c.tir.op_name(node) == "tl.any_of" else np.all
+    return _any_all(c, node.args, reduce, str(node.dtype))
+
+
+@extern("tl::Any", "tl::All")
+def _any_all_extern(c: Compiler, call: Extern) -> Value:
+    return _any_all(c, call.args, np.any if call.name == "tl::Any" else np.all, call.dtype)
 
 
 @extern("debug_print_var", "debug_print_buffer_value", "debug_print_msg")

@@ -29,7 +29,7 @@ _TEMPLATE = re.compile(r"^(?P<name>[\w:]*\w)\s*(?:<(?P<args>.*)>)?(?:::(?P<metho
 
 @dataclass(frozen=True)
 class Extern:
-    """A call of a device function: `tl::AllReduce<tl::SumOp, 128, 1>::run` has a name, arguments and a method."""
+    """A call of a device function: `name<templates>::method(args)`, or its name alone."""
 
     text: str
     name: str
@@ -120,7 +120,14 @@ def parse_extern(node: Any) -> Extern:
     args = tuple(node.args[1:])
     if match is None or match["args"] is None:
         return Extern(text, text, (), "", args, str(node.dtype))
-    return Extern(text, match["name"], tuple(_split(match["args"])), match["method"] or "", args, str(node.dtype))
+    return Extern(
+        text,
+        match["name"],
+        tuple(_split(match["args"])),
+        match["method"] or "",
+        args,
+        str(node.dtype),
+    )
 
 
 def _split(text: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,8 +38,10 @@ class _Scan:
         return dtype.type(np.iinfo(dtype).min)
 
 
-def _line(wave: Wave, scan: _Scan, source: Pointer, target: Pointer, extent: int, step: Any) -> None:
-    """Scans `extent` elements, `step` (source, target) apart, with the lanes of each warp of the wave."""
+def _line(
+    wave: Wave, scan: _Scan, source: Pointer, target: Pointer, extent: int, step: Any
+) -> None:
+    """Scans `extent` elements, `step` (source, target) apart, with the lanes of each warp."""
     dtype = source.dtype
     assert dtype is not None
     lane = wave.tid % wave.m.warp
@@ -94,14 +97,22 @@ def _two_dimensions(c: Compiler, scan: _Scan, threads: int, axis: int, args: Any
         lines, extent = (height, width) if axis == 1 else (width, height)
         between, along = (steps, (1, 1)) if axis == 1 else ((1, 1), steps)
         for first in range(0, lines, per_round):
-            _run(w, first + w.tid // _SEGMENT < lines, lambda s, f=first: one(s, f, extent, between, along))
+            takes = first + w.tid // _SEGMENT < lines
+            _run(w, takes, partial(one, first=first, extent=extent, between=between, along=along))
 
     def one(w: Wave, first: int, extent: int, between: Any, along: Any) -> None:
         line = first + w.tid // _SEGMENT
         src, dst = source(w), target(w)
         assert src.dtype is not None
         size = src.dtype.itemsize
-        _line(w, scan, src.shifted(line * between[0] * size), dst.shifted(line * between[1] * size), extent, along)
+        _line(
+            w,
+            scan,
+            src.shifted(line * between[0] * size),
+            dst.shifted(line * between[1] * size),
+            extent,
+            along,
+        )
 
     return run
 
@@ -110,7 +121,11 @@ def _build(c: Compiler, call: Extern, maximum: bool, skip: int) -> Value:
     if call.method != "run":
         raise UnsupportedError(f"the function {call.text}")
     flat = call.name.endswith("1D")
-    flag = call.templates[skip + (1 if flat else 2)] if len(call.templates) > skip + (1 if flat else 2) else "false"
+    flag = (
+        call.templates[skip + (1 if flat else 2)]
+        if len(call.templates) > skip + (1 if flat else 2)
+        else "false"
+    )
     scan = _Scan(np.fmax if maximum else (lambda a, b: a + b), maximum, flag == "true")
     if flat:
         return _one_dimension(c, scan, call.args)

@@ -35,7 +35,9 @@ def exchange(wave: Wave, values: Any, partner: Array, what: str = "shuffles with
             wave,
             "inactive-lane",
             ~there,
-            lambda p, e: f"thread {int(wave.tid[p])} {what} thread {int(partner[p])}, which is not here",
+            lambda p, e: (
+                f"thread {int(wave.tid[p])} {what} thread {int(partner[p])}, which is not here"
+            ),
         )
         at_safe = np.where(there, at_safe, np.arange(wave.n))
     return full[at_safe]
@@ -86,25 +88,28 @@ def _full_mask(c: Compiler, mask: Any) -> None:
     if number is not None and number & 0xFFFFFFFF != 0xFFFFFFFF:
         raise UnsupportedError(f"a shuffle or vote over the lane mask {number:#x}")
     if number is None and not (
-        type(mask).__name__ == "Call" and c.tir.op_name(mask) in ("tvm_warp_activemask", "tl.activemask")
+        type(mask).__name__ == "Call"
+        and c.tir.op_name(mask) in ("tvm_warp_activemask", "tl.activemask")
     ):
         raise UnsupportedError(f"a shuffle or vote over the lane mask {mask}")
 
 
-def _register() -> None:
-    for kind in ("xor", "down", "up", ""):
-        middle = f"_{kind}" if kind else ""
-        op(f"tl.shfl{middle}_sync")(lambda c, n, k=kind: _shuffle_value(c, k, n.args[0], n.args[1:]))
-        extern(f"__shfl{middle}_sync", f"tl::shfl{middle}_sync")(
-            lambda c, e, k=kind: _shuffle_value(c, k, e.args[0], e.args[1:])
-        )
-        if kind != "xor":
-            op(f"tvm_warp_shuffle{middle}")(
-                lambda c, n, k=kind: _shuffle_value(c, k, n.args[0], n.args[1:4])
-            )
+def _kind(name: str) -> str:
+    """The kind of a shuffle from its name: `__shfl_xor_sync` is `xor`, `tvm_warp_shuffle` is ``."""
+    return next((kind for kind in ("xor", "down", "up") if f"_{kind}" in name), "")
 
 
-_register()
+@op(
+    *(f"tl.shfl{k}_sync" for k in ("_xor", "_down", "_up", "")),
+    *(f"tvm_warp_shuffle{k}" for k in ("_down", "_up", "")),
+)
+def _shuffle_op(c: Compiler, node: Any) -> Value:
+    return _shuffle_value(c, _kind(c.tir.op_name(node)), node.args[0], node.args[1:4])
+
+
+@extern(*(f"{p}shfl{k}_sync" for p in ("__", "tl::") for k in ("_xor", "_down", "_up", "")))
+def _shuffle_extern(c: Compiler, call: Extern) -> Value:
+    return _shuffle_value(c, _kind(call.name), call.args[0], call.args[1:])
 
 
 @op("tvm_warp_activemask", "tl.activemask")
@@ -116,10 +121,11 @@ def _activemask(c: Compiler, node: Any) -> Value:
 def _ballot(wave: Wave, predicate: Any) -> Array:
     truth = np.broadcast_to(np.asarray(predicate) != 0, (wave.n,))
     warp = wave.block * wave.m.clocks.agents + wave.party.agent
-    bits = np.zeros(wave.m.blocks * wave.m.clocks.agents, np.uint64)
+    bits: Array = np.zeros(wave.m.blocks * wave.m.clocks.agents, np.uint64)
     shift = (wave.tid % wave.m.warp).astype(np.uint64)
     np.bitwise_or.at(bits, warp, truth.astype(np.uint64) << shift)
-    return bits[warp]
+    mine: Array = bits[warp]
+    return mine
 
 
 @op("tl.ballot_sync", "tl.ballot")
@@ -173,9 +179,12 @@ def _match_any(c: Compiler, node: Any) -> Value:
     def run(w: Wave) -> Any:
         mine = np.broadcast_to(value(w), (w.n,))
         warp = w.block * w.m.clocks.agents + w.party.agent
-        _, group = np.unique(np.stack([warp.astype(np.float64), mine.astype(np.float64)]), axis=1, return_inverse=True)
+        keys = np.stack([warp.astype(np.float64), mine.astype(np.float64)])
+        group = np.unique(keys, axis=1, return_inverse=True)[1]
         bits = np.zeros(w.n, np.uint64)
-        np.bitwise_or.at(bits, group.reshape(-1), np.uint64(1) << (w.tid % w.m.warp).astype(np.uint64))
+        np.bitwise_or.at(
+            bits, group.reshape(-1), np.uint64(1) << (w.tid % w.m.warp).astype(np.uint64)
+        )
         return bits[group.reshape(-1)].astype(dtype)
 
     return run

@@ -1,0 +1,61 @@
+"""What a parallel loop accesses beside reducers, as far as it decides how the loop is laid out."""
+
+from __future__ import annotations
+
+import ast
+
+from reducer_migrate.frontend.buffers import Buffer
+from reducer_migrate.frontend.scopes import Scope
+from reducer_migrate.frontend.syntax import called
+from reducer_rules.timeline import Operands
+
+#: Operations that take a fragment in whatever layout the loops give it.
+_ELEMENTWISE = frozenset({"copy", "clear", "fill"})
+
+
+def operands_of(loop: ast.For, scope: Scope, buffers: dict[str, Buffer]) -> Operands | None:
+    """Classify the buffers in the body of an outermost `T.Parallel` loop.
+
+    None where the loop indexes something that the function does not declare.
+    """
+    bases = {
+        node.value.id
+        for statement in loop.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)
+    }
+    if not bases <= set(buffers):
+        return None
+    kinds = {buffers[name].kind for name in bases}
+    if "alloc_fragment" not in kinds:
+        return Operands.MEMORY
+    return Operands.COLLECTIVE if _collective(scope, buffers) else Operands.ELEMENTWISE
+
+
+def _collective(scope: Scope, buffers: dict[str, Buffer]) -> bool:
+    """Whether some fragment of the function is used by more than loops and copies."""
+    plain: set[int] = set()
+    for node in scope.nodes:
+        if isinstance(node, ast.For) and called(node.iter) == "Parallel":
+            plain |= _ids(node, subscripts_only=True)
+        elif called(node) in _ELEMENTWISE and isinstance(node, ast.Call):
+            for part in [*node.args, *(keyword.value for keyword in node.keywords)]:
+                plain |= _ids(part, subscripts_only=False)
+    return any(
+        isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and node.id in buffers
+        and buffers[node.id].kind == "alloc_fragment"
+        and id(node) not in plain
+        for node in scope.nodes
+    )
+
+
+def _ids(node: ast.AST, *, subscripts_only: bool) -> set[int]:
+    found = set()
+    for child in ast.walk(node):
+        if isinstance(child, ast.Subscript):
+            found.add(id(child.value))
+        elif isinstance(child, ast.Name) and not subscripts_only:
+            found.add(id(child))
+    return found

@@ -1,0 +1,54 @@
+"""One version of an open document: what was found in it, and the edits made on demand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from reducer_migrate import fault
+from reducer_migrate import judge as plain
+from reducer_migrate.diagnostic import Diagnostic, Group
+from reducer_migrate.documents import is_document
+from reducer_migrate.documents.judge import carry_out, judge, offers
+from reducer_migrate.documents.region import hunks
+from reducer_migrate.engine import UnparsableError
+from reducer_migrate.judge import Judgement, Policy
+from reducer_migrate.report.model import Offer, offer
+from reducer_migrate.source import Source
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The findings of one version. `judgement` is None where the text does not parse."""
+
+    source: Source
+    policy: Policy
+    diagnostics: tuple[Diagnostic, ...]
+    judgement: Judgement | None = None
+
+    @cached_property
+    def offers(self) -> dict[int, Offer]:
+        """The rewrite of each reducer that can be rewritten."""
+        return {} if self.judgement is None else offers(self.judgement, self.policy)
+
+    @cached_property
+    def everything(self) -> Offer | None:
+        """All rewrites together, None where there are none."""
+        if self.judgement is None or not self.judgement.pending:
+            return None
+        done = carry_out(self.judgement, self.policy)
+        made = list(hunks(self.source.text, done.text))
+        return offer(self.source, Group(0, ""), made) if made else None
+
+
+def judge_text(path: str, text: str, policy: Policy) -> Judged:
+    """Judge the text of an editor, which is decoded whatever encoding it declares."""
+    source = Source.of(text, path)
+    try:
+        if is_document(path):
+            found = judge(path, source.raw, policy)
+        else:
+            found = plain.judge(source, policy)
+    except UnparsableError as error:
+        return Judged(source, policy, (fault.unparsable(source, error),))
+    return Judged(source, policy, found.reported, found)

@@ -1,0 +1,98 @@
+"""RM305: a parallel loop that does not tile the threads, and fails to compile.
+
+https://github.com/tile-ai/tilelang/issues/2408
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reducer_rules.nest import Nest, nest_of
+from reducer_rules.release import NATIVE_V2, Release, between, named
+from reducer_rules.replication import tiles, tiles_native
+from reducer_rules.rule import Finding, ReleaseRule, Target
+from reducer_rules.timeline import Operands, Timeline, Update
+
+
+class RaggedTile(ReleaseRule):
+    code = "RM305"
+    name = "ragged-tile"
+    affected = between("0.1.8", "0.1.15")
+    summary = "the tile of a reducing loop does not divide over the threads"
+    explanation = (
+        "TileLang 0.1.8 to 0.1.13 deal a reducing loop of more iterations than threads evenly, or "
+        "end in an internal error (`no available layout found`, or a layout that is no bijection). "
+        "0.1.14 and 0.1.15 deal rows of vectors of global or shared memory, and end in the same "
+        "error where a row neither divides the threads nor is a multiple of them: 8x96, 16x48 and "
+        "3x100 on 128 threads. Both were established by lowering grids of tiles. The error names "
+        "neither the loop nor the reducer; this rule does."
+    )
+    help = (
+        "pad the tile with an `if` inside the loop, choose another thread count, or import "
+        "reducer_compat, which deals any tile"
+    )
+    example_target = Target(Release.parse("0.1.13"))
+    valid = (
+        """\
+acc = T.alloc_reducer((1,), "float32", replication="all")
+T.clear(acc)
+for i, j in T.Parallel(8, 96):
+    acc[0] += A[i]
+T.finalize_reducer(acc)
+T.copy(acc, B)
+""",
+        """\
+acc = T.alloc_reducer((1,), "float32", replication="all")
+T.clear(acc)
+for i in T.Parallel(256):
+    if i < 192:
+        acc[0] += A[i]
+T.finalize_reducer(acc)
+T.copy(acc, B)
+""",
+    )
+    invalid = (
+        """\
+acc = T.alloc_reducer((1,), "float32", replication="all")
+T.clear(acc)
+for i in T.Parallel(192):
+    acc[0] += A[i]
+T.finalize_reducer(acc)
+T.copy(acc, B)
+""",
+        """\
+acc = T.alloc_reducer((3,), "float32", replication="all")
+T.clear(acc)
+for i, j in T.Parallel(3, 100):
+    acc[i] += A[j]
+T.finalize_reducer(acc)
+T.copy(acc, B)
+""",
+    )
+
+    def check(self, timeline: Timeline, target: Target) -> Iterator[Finding]:
+        releases = self.judged_on(timeline, target)
+        threads = timeline.kernel.threads
+        if threads is None:
+            return
+        for update in timeline.updates:
+            nest = nest_of(update)
+            failing = nest and tuple(r for r in releases if _fails(r, threads, nest, update))
+            if nest and failing:
+                shape = "x".join(map(str, nest.parallel))
+                yield self.finding(
+                    update,
+                    f"{named(failing)} fails to compile the update of `{timeline.name}`: a "
+                    f"loop of {shape} does not tile {threads} threads",
+                    target,
+                )
+
+
+def _fails(release: Release, threads: int, nest: Nest, update: Update) -> bool:
+    if update.operands is Operands.COLLECTIVE:
+        return False
+    if release < NATIVE_V2:
+        return not tiles(threads, nest.parallel, nest.serial)
+    if update.operands is not Operands.MEMORY or nest.serial:
+        return False
+    return not tiles_native(threads, nest.parallel)

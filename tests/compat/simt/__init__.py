@@ -1,0 +1,1 @@
+"""Tests of the SIMT interpreter, on whatever TileLang release is installed."""

@@ -1,0 +1,133 @@
+"""Which kernels are lowered on a release, by name. Nothing here imports tilelang."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from reducer_rules.release import NATIVE_V2, TESTED, Release
+
+OLDEST = TESTED[0]
+_BATCH = Release.parse("0.1.10")
+_NO_WARP_SPECIALIZATION = {"tl.disable_warp_specialized": True}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel of `kernels.py` and its arguments; inputs are ones, or 1, 2, 3 ... by `count`."""
+
+    name: str
+    kernel: str
+    arguments: tuple[Any, ...]
+    count: bool = False
+    arch: str = "sm_75"
+    config: dict[str, Any] = field(default_factory=dict)
+    since: Release = OLDEST
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One point of the grid: threads, the extents dealt to them, and a serial loop inside."""
+
+    threads: int
+    parallel: tuple[int, ...]
+    serial: int = 1
+    kernel: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.kernel} {self.threads} {self.parallel} {self.serial}".strip()
+
+    @property
+    def case(self) -> Case:
+        if self.serial > 1:
+            arguments = (self.threads, self.parallel[0], self.serial)
+            return Case(self.name, "serial_inside", arguments)
+        return Case(self.name, self.kernel or "one_output", (self.threads, self.parallel))
+
+
+#: Where the model of `reducer_rules.replication` is compared with what a release generates.
+GRID = (
+    *(Loop(32, parallel) for parallel in ((1, 3), (4, 8), (8, 96), (5, 7))),
+    *(Loop(64, parallel) for parallel in ((1, 7), (4, 8), (1, 96), (3, 64))),
+    *(Loop(128, parallel) for parallel in ((1, 3), (5, 7), (1, 100), (1, 192), (2, 256))),
+    *(Loop(256, parallel) for parallel in ((1, 96), (2, 128), (3, 100))),
+    *(Loop(128, (width,), depth) for width, depth in ((8, 3), (8, 8), (32, 4), (100, 3))),
+    Loop(128, (4, 8), kernel="row_sums"),
+    Loop(128, (8, 96), kernel="row_sums"),
+    Loop(128, (4, 8), kernel="through_fragment"),
+    Loop(128, (8, 64), kernel="through_fragment"),
+    Loop(128, (4, 8), kernel="nested_parallel"),
+)
+
+#: Tiles of row sums on 128 threads, for native v2.
+NATIVE_GRID = (
+    (1, 192),
+    (2, 192),
+    (3, 100),
+    (3, 256),
+    (4, 96),
+    (5, 7),
+    (8, 24),
+    (8, 96),
+    (8, 100),
+    (8, 192),
+    (12, 32),
+    (16, 48),
+    (32, 7),
+)
+
+_V1 = (
+    Case("sum of 8", "one_output", (128, (1, 8)), count=True),
+    Case("max of 8", "one_output", (128, (1, 8), "max"), count=True),
+    Case("two sites", "two_sites", (128, (8, 16))),
+    Case("serial inside", "serial_inside", (128, 32, 4)),
+    Case("vectors of a serial loop", "serial_inside", (128, 32, 64)),
+    Case("beside a fragment write", "beside_fragment_write", (128, 64)),
+    Case("of a reduced fragment", "of_reduced_fragment", (128, (128, 64))),
+    Case("unreplicated", "unreplicated", (128, (8, 16))),
+    Case("batch 2", "row_sums", (128, (8, 128), 2), since=_BATCH),
+    Case("batch 3", "row_sums", (128, (8, 128), 3), since=_BATCH),
+    Case("batch 8", "row_sums", (128, (8, 128), 8), since=_BATCH),
+    Case("batch 2 in a warp", "row_sums", (32, (8, 128), 2), since=_BATCH),
+    Case("pipeline sm_80", "gemv", (128, (16, 128)), arch="sm_80"),
+    Case("pipeline sm_90", "gemv", (128, (16, 128)), arch="sm_90"),
+    Case("pipeline of no stage", "gemv", (128, (16, 128), 4, 0), arch="sm_90"),
+    Case(
+        "pipeline without warp specialization",
+        "gemv",
+        (128, (16, 128)),
+        arch="sm_90",
+        config=_NO_WARP_SPECIALIZATION,
+    ),
+    Case("24 threads", "one_output", (24, (1, 24))),
+    Case("96 threads", "one_output", (96, (1, 96))),
+    Case("96 threads, max", "one_output", (96, (1, 96), "max"), count=True),
+    Case("never updated", "nothing_parallel", (128,)),
+    Case("updated by T.reduce", "reduced_into", (128,)),
+    Case("updated in a serial loop", "serial_update", (128,)),
+)
+
+_V2 = (
+    Case("v2 sum of 8", "one_output_v2", (128, (1, 8)), count=True, since=NATIVE_V2),
+    Case("v2 batch 2", "row_sums_v2", (128, (8, 128), 2), since=NATIVE_V2),
+    Case("v2 batch 8", "row_sums_v2", (128, (8, 128), 8), since=NATIVE_V2),
+    Case("v2 pipeline sm_90", "gemv_v2", (128, (16, 128)), arch="sm_90", since=NATIVE_V2),
+    Case("v2 96 threads", "one_output_v2", (96, (1, 96)), since=NATIVE_V2),
+    Case("v2 96 threads, a row each", "row_sums_v2", (96, (96, 4)), since=NATIVE_V2),
+    Case("v2 never updated", "nothing_parallel_v2", (128,), since=NATIVE_V2),
+    *(
+        Case(f"v2 {rows}x{columns}", "row_sums_v2", (128, (rows, columns)), since=NATIVE_V2)
+        for rows, columns in NATIVE_GRID
+    ),
+)
+
+
+def cases(release: Release) -> Iterator[Case]:
+    """Every case that can be written on `release`."""
+    for case in (*_V1, *_V2):
+        if case.since <= release:
+            yield case
+    if release < NATIVE_V2:
+        yield from (loop.case for loop in GRID)

@@ -1,0 +1,363 @@
+"""The kernels that the RM3xx ranges were established with, in v1 and in shipped v2 spelling.
+
+Every function returns a `tilelang` PrimFunc; nothing is compiled here. All contributions read
+`A` and all results go to `B`, so that one pair of arrays tells what was counted.
+"""
+
+# ruff: noqa: N803, N812 -- TileLang code names tensors and the language in upper case
+
+from __future__ import annotations
+
+from typing import Any
+
+import tilelang.language as T
+
+
+def one_output(threads: int, tile: tuple[int, int], op: str = "sum", dtype: str = "float32") -> Any:
+    """Combine an M x N tile of global memory into one output."""
+    m, n = tile
+
+    @T.prim_func
+    def kernel(A: T.Tensor((m, n), dtype), B: T.Tensor((1,), dtype)):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((1,), dtype, op=op, replication="all")
+            T.clear(acc)
+            for i, j in T.Parallel(m, n):
+                if op == "sum":
+                    acc[0] += A[i, j]
+                elif op == "max":
+                    acc[0] = T.max(acc[0], A[i, j])
+                else:
+                    acc[0] = T.min(acc[0], A[i, j])
+            T.finalize_reducer(acc)
+            if T.get_thread_binding() == 0:
+                B[0] = acc[0]
+
+    return kernel
+
+
+def row_sums(threads: int, tile: tuple[int, int], batch: int = 1) -> Any:
+    """Sum the rows of an M x N tile of global memory; `batch` goes to the finalize."""
+    m, n = tile
+
+    @T.prim_func
+    def kernel(A: T.Tensor((m, n), "float32"), B: T.Tensor((m,), "float32")):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((m,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            for i, j in T.Parallel(m, n):
+                acc[i] += A[i, j]
+            if batch == 1:
+                T.finalize_reducer(acc)
+            else:
+                T.finalize_reducer(acc, batch=batch)
+            T.copy(acc, B)
+
+    return kernel
+
+
+def unreplicated(threads: int, tile: tuple[int, int]) -> Any:
+    """Row sums with `replication="none"`."""
+    m, n = tile
+
+    @T.prim_func
+    def kernel(A: T.Tensor((m, n), "float32"), B: T.Tensor((m,), "float32")):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((m,), "float32", op="sum", replication="none")
+            T.clear(acc)
+            for i, j in T.Parallel(m, n):
+                acc[i] += A[i, j]
+            T.finalize_reducer(acc)
+            T.copy(acc, B)
+
+    return kernel
+
+
+def through_fragment(threads: int, tile: tuple[int, int]) -> Any:
+    """Row sums whose contributions read a fragment that a copy filled."""
+    m, n = tile
+
+    @T.prim_func
+    def kernel(A: T.Tensor((m, n), "float32"), B: T.Tensor((m,), "float32")):
+        with T.Kernel(1, threads=threads):
+            held = T.alloc_fragment((m, n), "float32")
+            T.copy(A, held)
+            acc = T.alloc_reducer((m,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            for i, j in T.Parallel(m, n):
+                acc[i] += held[i, j]
+            T.finalize_reducer(acc)
+            T.copy(acc, B)
+
+    return kernel
+
+
+def of_reduced_fragment(threads: int, tile: tuple[int, int]) -> Any:
+    """Sum, over rows, of a fragment that `T.reduce_max` filled from an M x N tile."""
+    m, n = tile
+
+    @T.prim_func
+    def kernel(A: T.Tensor((m, n), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=threads):
+            held = T.alloc_fragment((m, n), "float32")
+            top = T.alloc_fragment((m,), "float32")
+            T.copy(A, held)
+            T.reduce_max(held, top, dim=1)
+            acc = T.alloc_reducer((1,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            for i in T.Parallel(m):
+                acc[0] += top[i]
+            T.finalize_reducer(acc)
+            if T.get_thread_binding() == 0:
+                B[0] = acc[0]
+
+    return kernel
+
+
+def two_sites(threads: int, widths: tuple[int, int]) -> Any:
+    """Two sites of different widths that contribute to one output."""
+    first, second = widths
+
+    @T.prim_func
+    def kernel(A: T.Tensor((first + second,), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((1,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            for i in T.Parallel(first):
+                acc[0] += A[i]
+            for i in T.Parallel(second):
+                acc[0] += A[first + i]
+            T.finalize_reducer(acc)
+            if T.get_thread_binding() == 0:
+                B[0] = acc[0]
+
+    return kernel
+
+
+def serial_inside(threads: int, width: int, depth: int) -> Any:
+    """A serial loop inside the parallel one."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((width, depth), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((1,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            for i in T.Parallel(width):
+                for j in T.serial(depth):
+                    acc[0] += A[i, j]
+            T.finalize_reducer(acc)
+            if T.get_thread_binding() == 0:
+                B[0] = acc[0]
+
+    return kernel
+
+
+def beside_fragment_write(threads: int, width: int) -> Any:
+    """An update in a loop that also writes an ordinary fragment."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((width,), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=threads):
+            doubled = T.alloc_fragment((width,), "float32")
+            acc = T.alloc_reducer((1,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            for i in T.Parallel(width):
+                doubled[i] = A[i] * 2.0
+                acc[0] += A[i]
+            T.finalize_reducer(acc)
+            if T.get_thread_binding() == 0:
+                B[0] = acc[0]
+
+    return kernel
+
+
+def nothing_parallel(threads: int) -> Any:
+    """A reducer that is opened and closed and never updated in `T.Parallel`."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((1,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            T.finalize_reducer(acc)
+            if T.get_thread_binding() == 0:
+                B[0] = acc[0] + A[0]
+
+    return kernel
+
+
+def serial_update(threads: int) -> Any:
+    """A reducer updated in a serial loop only."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((1,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            for i in T.serial(8):
+                acc[0] += A[i]
+            T.finalize_reducer(acc)
+            if T.get_thread_binding() == 0:
+                B[0] = acc[0]
+
+    return kernel
+
+
+def gemv(threads: int, tile: tuple[int, int], steps: int = 4, stages: int = 2) -> Any:
+    """A pipelined matrix-vector product over tiles staged in shared memory."""
+    m, n = tile
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((m, n * steps), "float16"),
+        X: T.Tensor((n * steps,), "float16"),
+        B: T.Tensor((m,), "float32"),
+    ):
+        with T.Kernel(1, threads=threads):
+            tile_a = T.alloc_shared((m, n), "float16")
+            tile_x = T.alloc_shared((n,), "float16")
+            acc = T.alloc_reducer((m,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            for k in T.Pipelined(steps, num_stages=stages):
+                T.copy(A[0, k * n], tile_a)
+                T.copy(X[k * n], tile_x)
+                for i, j in T.Parallel(m, n):
+                    acc[i] += T.cast(tile_a[i, j], "float32") * T.cast(tile_x[j], "float32")
+            T.finalize_reducer(acc)
+            T.copy(acc, B)
+
+    return kernel
+
+
+def one_output_v2(threads: int, tile: tuple[int, int], op: str = "sum") -> Any:
+    """`one_output` in shipped v2 spelling."""
+    m, n = tile
+
+    @T.prim_func
+    def kernel(A: T.Tensor((m, n), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((1,), "float32", op=op)
+            total = T.alloc_fragment((1,), "float32")
+            T.reducer_init(acc)
+            for i, j in T.Parallel(m, n):
+                T.reducer_update(acc[0], A[i, j])
+            T.finalize_reducer(acc, total)
+            T.copy(total, B)
+
+    return kernel
+
+
+def row_sums_v2(threads: int, tile: tuple[int, int], batch: int = 1) -> Any:
+    """`row_sums` in shipped v2 spelling."""
+    m, n = tile
+
+    @T.prim_func
+    def kernel(A: T.Tensor((m, n), "float32"), B: T.Tensor((m,), "float32")):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((m,), "float32", op="sum")
+            total = T.alloc_fragment((m,), "float32")
+            T.reducer_init(acc)
+            for i, j in T.Parallel(m, n):
+                T.reducer_update(acc[i], A[i, j])
+            T.finalize_reducer(acc, total, batch=batch)
+            T.copy(total, B)
+
+    return kernel
+
+
+def nothing_parallel_v2(threads: int) -> Any:
+    """`nothing_parallel` in shipped v2 spelling."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((1,), "float32", op="sum")
+            total = T.alloc_fragment((1,), "float32")
+            T.reducer_init(acc)
+            T.finalize_reducer(acc, total)
+            T.copy(total, B)
+
+    return kernel
+
+
+def gemv_v2(threads: int, tile: tuple[int, int], steps: int = 4, stages: int = 2) -> Any:
+    """`gemv` in shipped v2 spelling."""
+    m, n = tile
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((m, n * steps), "float16"),
+        X: T.Tensor((n * steps,), "float16"),
+        B: T.Tensor((m,), "float32"),
+    ):
+        with T.Kernel(1, threads=threads):
+            tile_a = T.alloc_shared((m, n), "float16")
+            tile_x = T.alloc_shared((n,), "float16")
+            acc = T.alloc_reducer((m,), "float32", op="sum")
+            total = T.alloc_fragment((m,), "float32")
+            T.reducer_init(acc)
+            for k in T.Pipelined(steps, num_stages=stages):
+                T.copy(A[0, k * n], tile_a)
+                T.copy(X[k * n], tile_x)
+                for i, j in T.Parallel(m, n):
+                    T.reducer_update(
+                        acc[i], T.cast(tile_a[i, j], "float32") * T.cast(tile_x[j], "float32")
+                    )
+            T.finalize_reducer(acc, total)
+            T.copy(total, B)
+
+    return kernel
+
+
+def elementwise(threads: int, width: int) -> Any:
+    """One contribution to each of `width` outputs, indexed by the parallel variable itself."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((width,), "float32"), B: T.Tensor((width,), "float32")):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((width,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            for i in T.Parallel(width):
+                acc[i] += A[i]
+            T.finalize_reducer(acc)
+            T.copy(acc, B)
+
+    return kernel
+
+
+def nested_parallel(threads: int, tile: tuple[int, int]) -> Any:
+    """The tile as two nested one-axis parallel loops, inside a serial loop of two rounds."""
+    m, n = tile
+
+    @T.prim_func
+    def kernel(A: T.Tensor((2, m, n), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((1,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            for k in T.serial(2):
+                for i in T.Parallel(m):
+                    for j in T.Parallel(n):
+                        acc[0] += A[k, i, j]
+            T.finalize_reducer(acc)
+            if T.get_thread_binding() == 0:
+                B[0] = acc[0]
+
+    return kernel
+
+
+def reduced_into(threads: int, replication: str = "all") -> Any:
+    """A reducer that only `T.reduce_sum` writes."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=threads):
+            held = T.alloc_fragment((8,), "float32")
+            T.copy(A, held)
+            acc = T.alloc_reducer((1,), "float32", op="sum", replication=replication)
+            T.clear(acc)
+            T.reduce_sum(held, acc, dim=0, clear=False)
+            T.finalize_reducer(acc)
+            if T.get_thread_binding() == 0:
+                B[0] = acc[0]
+
+    return kernel

@@ -1,0 +1,164 @@
+"""Each RM3xx range on the code that the releases generate: affected ones err, others do not."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+
+from reducer_rules.catalogue import rule
+from reducer_rules.release import Release, between
+from reducer_rules.rule import ReleaseRule
+from tests.releases.cases import NATIVE_GRID
+from tests.releases.conftest import Outcome, Probe
+
+NATIVE = between("0.1.14", "0.1.15")
+WIDTH_UNCHECKED = between("0.1.8", "0.1.12")
+WIDTH_ERROR = "XOR-butterfly AllReduce requires logical_width"
+LAYOUT_ERRORS = ("no available layout found", "does not form a bijective")
+
+
+def affected(code: str) -> tuple[Release, ...]:
+    found = rule(code)
+    assert isinstance(found, ReleaseRule)
+    return found.affected
+
+
+def test_rm301_eight_numbers_on_128_threads(probed: Probe) -> None:
+    assert probed["sum of 8"].sums_to(576 if probed.within(affected("RM301")) else 36)
+
+
+def test_rm301_two_sites_each_count_on_their_own(probed: Probe) -> None:
+    wrong = 8 * (128 // 8) + 16 * (128 // 16)
+    assert probed["two sites"].sums_to(wrong if probed.within(affected("RM301")) else 24)
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "times"),
+    [
+        ("serial inside", 128, 4),
+        ("vectors of a serial loop", 2048, 16),
+        ("beside a fragment write", 64, 2),
+    ],
+)
+def test_rm301_other_loops(probed: Probe, name: str, right: float, times: int) -> None:
+    assert probed[name].sums_to(right * times if probed.within(affected("RM301")) else right)
+
+
+def test_rm301_a_fragment_that_a_reduction_laid_out(probed: Probe) -> None:
+    # No factor is predicted for these: native v2 loses contributions where v1 multiplied them.
+    assert probed["of a reduced fragment"].sums_to(16 if probed.within(NATIVE) else 128 * 16)
+
+
+def test_rm301_max_is_right_everywhere(probed: Probe) -> None:
+    assert probed["max of 8"].sums_to(8)
+
+
+def test_rm301_an_unreplicated_reducer_is_right_everywhere(probed: Probe) -> None:
+    assert probed["unreplicated"].sums_to(16)
+
+
+def test_rm302_a_batch_of_two(probed: Probe) -> None:
+    if not probed.within(affected("RM302")):
+        assert probed.release < affected("RM302")[0]
+        return
+    names = ["batch 2", "v2 batch 2"] if probed.within(NATIVE) else ["batch 2"]
+    for name in names:
+        values = probed[name].values
+        assert values[:2] == (128, 128)
+        assert 128 not in values[2:]
+        assert len(values) == 8
+
+
+def test_rm302_other_batches(probed: Probe) -> None:
+    if not probed.within(affected("RM302")):
+        assert "batch 8" not in probed.outcomes
+        return
+    assert probed["batch 8"].sums_to(128)
+    assert probed["batch 2 in a warp"].sums_to(128)
+    assert "batch (3) must evenly divide" in probed["batch 3"].error
+
+
+def assert_complete(pipeline: Outcome) -> None:
+    """The sums are right; where the interpreter cannot run the pipeline, nothing is missing."""
+    if pipeline.script:
+        assert re.search(r"acc\w*\[.*\] = T\.(Broadcast\(T\.)?float32\(0", pipeline.script)
+        assert re.search(r"\bB\w*\[.*\] = acc", pipeline.script)
+    else:
+        assert pipeline.sums_to(512)
+
+
+def test_rm303_a_warp_specialized_pipeline(probed: Probe) -> None:
+    found = probed["pipeline sm_90"]
+    if not probed.within(affected("RM303")):
+        assert_complete(found)
+    else:
+        assert "unwritten-read" in found.faults
+        assert all(math.isnan(value) for value in found.values)
+        lost_result = probed.release > Release.parse("0.1.11")
+        assert ("unwritten-output" in found.faults) == lost_result
+
+
+@pytest.mark.parametrize(
+    "name", ["pipeline sm_80", "pipeline of no stage", "pipeline without warp specialization"]
+)
+def test_rm303_other_pipelines_are_right_everywhere(probed: Probe, name: str) -> None:
+    assert_complete(probed[name])
+
+
+@pytest.mark.parametrize(("name", "right"), [("96 threads", 96), ("24 threads", 24)])
+def test_rm304_no_power_of_two(probed: Probe, name: str, right: float) -> None:
+    if probed.within(WIDTH_UNCHECKED):
+        assert not probed[name].error
+        assert not probed[name].sums_to(right)
+    else:
+        assert WIDTH_ERROR in probed[name].error
+
+
+def test_rm304_max_loses_contributions_too(probed: Probe) -> None:
+    if probed.within(WIDTH_UNCHECKED):
+        assert not probed["96 threads, max"].sums_to(96)
+    else:
+        assert WIDTH_ERROR in probed["96 threads, max"].error
+
+
+def test_rm304_native(probed: Probe) -> None:
+    if probed.within(NATIVE):
+        assert WIDTH_ERROR in probed["v2 96 threads"].error
+        assert probed["v2 96 threads, a row each"].sums_to(4)
+
+
+def test_rm306_never_updated(probed: Probe) -> None:
+    found = probed["never updated"]
+    if probed.within(affected("RM306")):
+        assert "bad optional access" in found.error.replace("_", " ")
+    else:
+        assert found.sums_to(1)
+        assert probed["v2 never updated"].sums_to(0)
+
+
+def test_rm306_updated_by_an_operation_on_the_whole(probed: Probe) -> None:
+    found = probed["updated by T.reduce"].error.replace("_", " ")
+    assert ("bad optional access" in found) == probed.within(affected("RM306"))
+
+
+def test_rm306_a_serial_update_compiles(probed: Probe) -> None:
+    assert not probed["updated in a serial loop"].error
+
+
+def test_native_v2_is_right_where_v1_was_wrong(probed: Probe) -> None:
+    if probed.within(NATIVE):
+        assert probed["v2 sum of 8"].sums_to(36)
+        assert probed["v2 batch 8"].sums_to(128)
+        assert probed["v2 pipeline sm_90"].sums_to(512)
+
+
+def test_rm305_native_tiles_that_fail(probed: Probe) -> None:
+    if not probed.within(NATIVE):
+        return
+    failing = {tile for tile in NATIVE_GRID if probed["v2 {}x{}".format(*tile)].error}
+    errors = [probed["v2 {}x{}".format(*tile)].error for tile in failing]
+    assert all(any(text in error for text in LAYOUT_ERRORS) for error in errors)
+    assert {(8, 96), (16, 48), (3, 100)} <= failing
+    assert {(1, 192), (5, 7), (12, 32)}.isdisjoint(failing)

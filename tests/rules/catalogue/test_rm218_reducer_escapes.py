@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from reducer_rules.catalogue import rules
+from reducer_rules.timeline import EscapeKind
+from tests.rules.build import Sketch, findings, said, v1
+
+
+def escaping(kind: EscapeKind, detail: str = "") -> Sketch:
+    sketch = Sketch()
+    sketch.alloc()
+    sketch.escape(kind, detail)
+    return sketch
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (EscapeKind.ARGUMENT, "reducer `acc` is passed to a function: `x`"),
+        (EscapeKind.RETURN, "reducer `acc` is returned: `x`"),
+        (EscapeKind.CAPTURE, "reducer `acc` is used by a nested function: `x`"),
+        (EscapeKind.CONTAINER, "reducer `acc` is stored in a container: `x`"),
+        (EscapeKind.ADDRESS, "reducer `acc` has its storage taken: `x`"),
+        (EscapeKind.DELETE, "reducer `acc` is deleted: `x`"),
+        (EscapeKind.TARGET, "reducer `acc` is not bound to a plain name: `x`"),
+        (EscapeKind.OPERAND, "reducer `acc` is used as an operand of another operation: `x`"),
+    ],
+)
+def test_how_it_escapes_is_said(kind: EscapeKind, message: str) -> None:
+    (found,) = findings("RM218", escaping(kind, "x"))
+    assert (found.span.line, found.message) == (2, message)
+    assert found.help == "keep the whole epoch in one function, and pass its result on"
+
+
+def test_without_a_detail() -> None:
+    assert said("RM218", escaping(EscapeKind.RETURN)) == [(2, "reducer `acc` is returned")]
+
+
+@pytest.mark.parametrize("kind", EscapeKind)
+def test_every_escape_is_told_once_and_by_one_rule(kind: EscapeKind) -> None:
+    sketch = escaping(kind, "x")
+    told = [each.code for each in rules() if findings(each.code, sketch)]
+    assert len(told) == 1
+    assert told[0] in ("RM218", "RM219", "RM220")
+
+
+def test_a_complete_epoch_stays() -> None:
+    assert said("RM218", v1()) == []

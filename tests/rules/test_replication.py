@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from reducer_rules.replication import replicas, tiles, tiles_native, width_is_one
+
+
+@pytest.mark.parametrize(
+    ("threads", "parallel", "times"),
+    [
+        (128, (8,), 16),
+        (128, (3,), 42),
+        (128, (5, 7), 3),
+        (128, (100,), 1),
+        (128, (128,), 1),
+        (128, (16, 128), 1),
+        (256, (96,), 2),
+        (32, (4, 8), 1),
+        (128, (192,), None),
+    ],
+)
+def test_replicas(threads: int, parallel: tuple[int, ...], times: int | None) -> None:
+    assert replicas(threads, parallel) == times
+
+
+@pytest.mark.parametrize(
+    ("parallel", "serial", "times"),
+    [((32,), (4,), 4), ((8,), (3,), 16), ((100,), (3,), 1), ((32,), (64,), None)],
+)
+def test_a_serial_loop_inside_may_change_the_width_and_then_nothing_is_said(
+    parallel: tuple[int, ...], serial: tuple[int, ...], times: int | None
+) -> None:
+    assert replicas(128, parallel, serial) == times
+    assert width_is_one(128, parallel, serial) == (times is not None)
+
+
+def test_a_loop_of_more_iterations_than_threads_must_be_a_multiple() -> None:
+    assert tiles(128, (100,))
+    assert tiles(128, (8, 96))
+    assert not tiles(128, (192,))
+    assert not tiles(128, (3, 100))
+    assert tiles(128, (192,), (64,))
+
+
+@pytest.mark.parametrize(
+    "tile", [(1, 192), (192,), (5, 7), (8, 24), (12, 32), (3, 256), (2, 3, 50)]
+)
+def test_native_v2_takes_what_it_can_pad_or_deal_by_rows(tile: tuple[int, ...]) -> None:
+    assert tiles_native(128, tile)
+
+
+@pytest.mark.parametrize("tile", [(8, 96), (16, 48), (3, 100), (32, 7), (2, 192)])
+def test_native_v2_fails_on_rows_that_do_not_divide_the_threads(tile: tuple[int, ...]) -> None:
+    assert not tiles_native(128, tile)
