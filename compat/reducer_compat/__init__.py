@@ -5,8 +5,8 @@ semantics of TileLang's second reducer design, on every tested release and from 
 
 `REDUCER_COMPAT` names the lowering:
 
-- ``auto`` (default): TileLang's own where it has one and it suffices, else ours;
-- ``native``: TileLang's own, wherever it has one;
+- ``auto`` (default): ours; TileLang's own is not chosen yet, also where it would suffice;
+- ``native``: TileLang's own on 0.1.14 and later, ours before;
 - ``canonical``: ours;
 - ``off``: importing changes nothing.
 

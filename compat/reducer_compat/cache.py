@@ -17,9 +17,12 @@ from reducer_compat.modes import mode
 from reducer_compat.passes.collect import has_markers
 
 Replace = Callable[[Any, str, Any], None]
-_OBJECTS: weakref.WeakSet[Any] = weakref.WeakSet()
+#: Live `@tilelang.jit` objects by identity: they are dataclasses, which have no hash.
+_OBJECTS: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 #: The caches that a `@tilelang.jit` object may carry, by attribute.
 _OBJECT_CACHES = ("_kernel_cache", "_tuner_cache")
+#: On an object: the salt under which its caches were filled.
+_FILLED_UNDER = "_reducer_compat_salt"
 
 
 def salt() -> str:
@@ -42,13 +45,22 @@ def patch(replace: Replace) -> None:
     replace(KernelCache, "_generate_key", _kernel_key(KernelCache._generate_key))
     replace(AutoTuner, "generate_cache_key", _tuner_key(AutoTuner.generate_cache_key))
     replace(JITImpl, "__post_init__", _remembering(JITImpl.__post_init__))
+    replace(JITImpl, "__call__", _current(JITImpl.__call__))
 
 
 def forget_objects() -> None:
     """Empty the caches of the live `@tilelang.jit` objects."""
-    for held in list(_OBJECTS):
-        for name in _OBJECT_CACHES:
-            getattr(held, name, {}).clear()
+    for held in list(_OBJECTS.values()):
+        _forget(held)
+
+
+def _forget(held: Any) -> None:
+    for name in _OBJECT_CACHES:
+        getattr(held, name, {}).clear()
+    by_call = getattr(held, "_call_form_cache", None)
+    if by_call is not None:
+        held._call_form_cache = type(by_call)()
+    held.__dict__.pop(_FILLED_UNDER, None)
 
 
 def _kernel_key(original: Callable[..., str]) -> Callable[..., str]:
@@ -76,6 +88,20 @@ def _tuner_key(original: Callable[..., str | None]) -> Callable[..., str | None]
 def _remembering(original: Callable[..., None]) -> Callable[..., None]:
     def call(self: Any) -> None:
         original(self)
-        _OBJECTS.add(self)
+        _OBJECTS[id(self)] = self
+
+    return call
+
+
+def _current(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A call that first drops what was compiled before us, or under another mode of ours."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        now = salt()
+        if self.__dict__.get(_FILLED_UNDER) != now:
+            _forget(self)
+            _OBJECTS[id(self)] = self
+            self.__dict__[_FILLED_UNDER] = now
+        return original(self, *args, **kwargs)
 
     return call

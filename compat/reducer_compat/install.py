@@ -125,11 +125,15 @@ def _surface_modules() -> list[Any]:
 
 
 def _surface(module: Any) -> dict[str, Callable[..., Any]]:
+    ours = (
+        language.alloc_reducer,
+        language.reducer_init,
+        language.reducer_update,
+        language.finalize_reducer,
+    )
+    native = {f.__name__: getattr(module, f.__name__, None) for f in ours}
     return {
-        "alloc_reducer": language.alloc_reducer,
-        "reducer_init": language.reducer_init,
-        "reducer_update": language.reducer_update,
-        "finalize_reducer": language.finalize_reducer,
+        **{f.__name__: language.choosing(f, native[f.__name__]) for f in ours},
         "clear": language.opening(module.clear, InitForm.CLEAR),
         "fill": language.opening(module.fill, InitForm.FILL),
     }

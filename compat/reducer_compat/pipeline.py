@@ -128,10 +128,23 @@ def _explained(original: Any, mod: Any, mine: list[Any]) -> Any:
         raise ReducerError(
             "RC003",
             f"TileLang cannot lay out the other operations of this kernel: "
-            f"{first[-1] if first else error}. Fragments: {shapes}",
+            f"{first[-1] if first else error}. Fragments: {shapes}, on "
+            f"{', '.join(_threads(mod[name]) for name in mine)} threads",
             kernel=kernels,
             fix="use tiles that divide among the threads, or shared memory for the fragment",
         ) from error
+
+
+def _threads(func: Any) -> str:
+    """The thread count of a kernel, as the launch says it."""
+    extents = [
+        str(stmt.value)
+        for stmt in tree.walk(func.body)
+        if isinstance(stmt, adapter().tir.AttrStmt)
+        and stmt.attr_key == "thread_extent"
+        and str(stmt.node.thread_tag) == "threadIdx.x"
+    ]
+    return extents[0] if extents else "unknown"
 
 
 def _fragments(func: Any) -> str:

@@ -33,7 +33,7 @@ def edits(source: Source, tree: ast.Module, plans: Iterable[Plan]) -> tuple[Edit
         by_span = {(spans[0][0], spans[-1][1]): [a for part in by_span.values() for a in part]}
     found: list[Edit] = []
     for (first, last), actions in sorted(by_span.items()):
-        found += _statement_edits(source, first, last, actions)
+        found += _statement_edits(source, first, last, actions, _indentation(source, tree))
     return tuple(found)
 
 
@@ -44,18 +44,28 @@ def _lines(statement: ast.stmt) -> tuple[int, int]:
     return first, statement.end_lineno or statement.lineno
 
 
+def _indentation(source: Source, tree: ast.Module) -> str:
+    """By how much the first block of the source is indented, four spaces where there is none."""
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(node, ast.stmt) and isinstance(body, list) and body[0].lineno > node.lineno:
+            return source.line(body[0].lineno)[node.col_offset : body[0].col_offset]
+    return "    "
+
+
 def _key(action: Action) -> Key:
     return action.name if isinstance(action, Rename) else action.statement
 
 
 def _statement_edits(
-    source: Source, first: int, last: int, actions: list[Action]
+    source: Source, first: int, last: int, actions: list[Action], indent: str
 ) -> Iterator[Edit]:
     old = [source.line(number) for number in range(first, last + 1)]
     bare = [line.lstrip(_FORM_FEED) for line in old]
     opening = ["if True:"] if bare[0][:1] in (" ", "\t") else []
     moved = [_relative(source, action, first - len(opening), first, old) for action in actions]
-    new = transform("\n".join(opening + bare), moved).split("\n")[len(opening) :]
+    usual = indent if opening else None
+    new = transform("\n".join(opening + bare), moved, usual).split("\n")[len(opening) :]
     matcher = difflib.SequenceMatcher(None, bare, new, autojunk=False)
     for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if tag == "equal":

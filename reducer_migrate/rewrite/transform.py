@@ -41,10 +41,11 @@ class CannotEditError(Exception):
     """An action did not find the syntax it was made for."""
 
 
-def transform(text: str, actions: Iterable[Action]) -> str:
+def transform(text: str, actions: Iterable[Action], indent: str | None = None) -> str:
     """The text of a statement after `actions`, whose keys count from the statement's line 1.
 
-    Columns of keys count characters here. Line ends are `\\n`.
+    Columns of keys count characters here. Line ends are `\\n`. New blocks are indented by
+    `indent`, None for the indentation that the text begins with.
 
     Raises:
         CannotEditError: libcst cannot parse the statement, or an action found nothing to do.
@@ -54,7 +55,7 @@ def transform(text: str, actions: Iterable[Action]) -> str:
     except cst.ParserSyntaxError as error:
         raise CannotEditError(f"libcst cannot parse the statement: {error.message}") from error
     wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
-    editor = _Editor(actions)
+    editor = _Editor(actions, indent)
     changed = wrapper.visit(editor)
     if editor.pending:
         raise CannotEditError(f"nothing found at {sorted(editor.pending)}")
@@ -64,8 +65,9 @@ def transform(text: str, actions: Iterable[Action]) -> str:
 class _Editor(cst.CSTTransformer):
     METADATA_DEPENDENCIES = (PositionProvider,)
 
-    def __init__(self, actions: Iterable[Action]) -> None:
+    def __init__(self, actions: Iterable[Action], indent: str | None) -> None:
         super().__init__()
+        self._indent = indent
         self._changes: dict[Key, _StatementAction] = {}
         self._renames: dict[Key, str] = {}
         self._hoists: dict[Key, Key] = {}
@@ -271,7 +273,7 @@ class _Editor(cst.CSTTransformer):
         for line in [*body, None]:
             _, wanted = self._guarded.get(id(line), (None, ""))
             if run and wanted != test:
-                out.append(_if(test, run))
+                out.append(_if(test, run, self._indent))
                 run = []
             test = wanted
             if line is not None:
@@ -283,11 +285,13 @@ def _pass() -> cst.SimpleStatementLine:
     return cst.SimpleStatementLine([cst.Pass()])
 
 
-def _if(test: str, body: list[cst.BaseStatement]) -> cst.If:
+def _if(test: str, body: list[cst.BaseStatement], indent: str | None) -> cst.If:
     first = cast(cst.SimpleStatementLine, body[0])
     lines = [first.with_changes(leading_lines=()), *body[1:]]
     return cst.If(
-        cst.parse_expression(test), cst.IndentedBlock(lines), leading_lines=first.leading_lines
+        cst.parse_expression(test),
+        cst.IndentedBlock(lines, indent=indent),
+        leading_lines=first.leading_lines,
     )
 
 

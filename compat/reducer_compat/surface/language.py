@@ -10,6 +10,7 @@ from typing import Any
 from reducer_compat import marker, monoids
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
+from reducer_compat.modes import Mode, mode
 from reducer_compat.surface.registry import is_reducer, location, register
 from reducer_rules.monoid import Op, is_float
 from reducer_rules.timeline import InitForm, UpdateForm
@@ -177,6 +178,25 @@ def require_reducer(buffer: Any, name: str, where: str) -> None:
             location=where,
             fix="allocate it with T.alloc_reducer in this kernel, after importing reducer_compat",
         )
+
+
+def choosing(ours: Callable[..., Any], native: Callable[..., Any] | None) -> Callable[..., Any]:
+    """A function of the language: `ours`, or TileLang's under mode native where it has v2.
+
+    The mode is read at every call, so that a change of it needs no second install.
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if native is None or mode() is not Mode.NATIVE or not adapter().native_v2:
+            return ours(*args, **kwargs)
+        if ours is reducer_update and len(args) == 3:
+            return native(args[0][args[1]], args[2])
+        return native(*args, **kwargs)
+
+    call.__name__ = ours.__name__
+    call.__doc__ = ours.__doc__
+    call.__wrapped__ = ours  # type: ignore[attr-defined]
+    return call
 
 
 def opening(original: Callable[..., Any], form: InitForm) -> Callable[..., Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 from reducer_compat.adapter import adapter
 
 _ATTRIBUTE = "_reducer_compat_buffers"
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 def _builder() -> Any:
@@ -31,7 +33,9 @@ def is_reducer(value: Any) -> bool:
     return any(data.same_as(value.data) for data in builder.__dict__.get(_ATTRIBUTE, ()))
 
 
-def location(depth: int = 2) -> str:
-    """``file:line`` of the frame `depth` calls above this one."""
-    frame = sys._getframe(depth)
+def location() -> str:
+    """``file:line`` of the innermost frame outside this package: the statement of the user."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+        frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
