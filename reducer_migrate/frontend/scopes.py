@@ -117,12 +117,20 @@ def _bind_node(scope: Scope, node: ast.AST) -> None:
     elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
         if node.value is not None:
             _bind(scope, node.target.id, node.value)
-    elif isinstance(node, ast.AugAssign | ast.NamedExpr | ast.For | ast.comprehension):
+    elif isinstance(
+        node, ast.AugAssign | ast.NamedExpr | ast.For | ast.AsyncFor | ast.comprehension
+    ):
         for name in bound_names(node.target):
             _bind(scope, name)
     elif isinstance(node, ast.withitem) and node.optional_vars is not None:
         for name in bound_names(node.optional_vars):
             _bind(scope, name)
+    elif isinstance(node, ast.match_case):
+        for name in bound_names(node.pattern):
+            _bind(scope, name)
+    elif isinstance(node, ast.ExceptHandler):
+        if node.name is not None:
+            _bind(scope, node.name)
     elif isinstance(node, FunctionNode | ast.ClassDef):
         _bind(scope, node.name)
     elif isinstance(node, ast.Import | ast.ImportFrom):

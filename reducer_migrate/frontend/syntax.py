@@ -83,7 +83,11 @@ def names_in(node: ast.AST) -> set[str]:
 
 
 def bound_names(target: ast.AST) -> Iterator[str]:
-    """The names that an assignment target, a loop target or a `with` target binds."""
+    """The names that an assignment, loop or `with` target, or a `case` pattern, binds."""
     for child in ast.walk(target):
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
             yield child.id
+        elif isinstance(child, ast.MatchAs | ast.MatchStar) and child.name is not None:
+            yield child.name
+        elif isinstance(child, ast.MatchMapping) and child.rest is not None:
+            yield child.rest

@@ -15,6 +15,14 @@ from reducer_migrate.frontend.buffers import (
     shape_of,
 )
 from reducer_migrate.frontend.conditions import Conditions, join
+from reducer_migrate.frontend.free import (
+    Comprehension,
+    ComprehensionNode,
+    comprehension_parts,
+    free_names,
+    outer_parts,
+    pattern_values,
+)
 from reducer_migrate.frontend.launch import threads_of, warp_specialized
 from reducer_migrate.frontend.operands import operands_of
 from reducer_migrate.frontend.scopes import Scope, allocates
@@ -171,8 +179,17 @@ class _Walker:
             handler(node, context)
         elif isinstance(node, ScopeNode):
             self._nested.append(node)
+            for part in outer_parts(node):
+                self._scan(part, node, context, bare=EscapeKind.ALIAS)
+            self._rebind(node.name, node, context)
         else:
             self._scan_children(node, node, context)
+
+    def _on_import(self, node: ast.Import | ast.ImportFrom, context: Context) -> None:
+        for alias in node.names:
+            self._rebind((alias.asname or alias.name).split(".")[0], node, context)
+
+    _on_importfrom = _on_import
 
     def _on_if(self, node: ast.If, context: Context) -> None:
         self._scan(node.test, node, context)
@@ -192,6 +209,13 @@ class _Walker:
         ident = self._frame(None)
         for arm, case in enumerate(node.cases):
             frame = Branch(ident, arm, condition, span_of(node), f"match {text}")
+            for value in pattern_values(case.pattern):
+                self._scan(value, node, context)
+            for name in bound_names(case.pattern):
+                self._rebind(name, node, context)
+                self._conditions.bind(name, condition)
+            if case.guard is not None:
+                self._scan(case.guard, node, context)
             self._block(case.body, (*context, frame))
 
     def _on_for(self, node: ast.For, context: Context) -> None:
@@ -203,6 +227,7 @@ class _Walker:
             LoopKind.TRACE: Condition.COMPILE_TIME,
             LoopKind.UNKNOWN: Condition.UNKNOWN,
         }.get(loop.kind, Condition.UNIFORM)
+        self._stores_in(node.target, node, context, "a loop")
         for name in bound_names(node.target):
             self._rebind(name, node, context)
             self._conditions.bind(name, inside)
@@ -213,6 +238,8 @@ class _Walker:
         if outermost:
             self._nest = None
         self._block(node.orelse, context)
+
+    _on_asyncfor = _on_for
 
     def _on_while(self, node: ast.While, context: Context) -> None:
         self._scan(node.test, node, context)
@@ -231,17 +258,26 @@ class _Walker:
                 frame = Branch(ident, 0, Condition.THREAD, span_of(node), ast.unparse(call))
                 context = (*context, frame)
             if item.optional_vars is not None:
+                self._stores_in(item.optional_vars, node, context, "a `with`")
                 for name in bound_names(item.optional_vars):
                     self._rebind(name, node, context)
                     self._conditions.bind(name, Condition.UNIFORM)
         self._block(node.body, context)
 
+    _on_asyncwith = _on_with
+
     def _on_try(self, node: ast.Try, context: Context) -> None:
         self._block(node.body, context)
         for handler in node.handlers:
+            if handler.type is not None:
+                self._scan(handler.type, node, context)
+            if handler.name is not None:
+                self._rebind(handler.name, node, context)
             self._block(handler.body, context)
         self._block(node.orelse, context)
         self._block(node.finalbody, context)
+
+    _on_trystar = _on_try
 
     def _on_return(self, node: ast.Return, context: Context) -> None:
         if node.value is not None:
@@ -281,11 +317,7 @@ class _Walker:
     def _bind_target(
         self, target: ast.expr, value: ast.expr, node: ast.stmt, context: Context
     ) -> None:
-        for child in ast.walk(target):
-            if isinstance(child, ast.Subscript):
-                tracker = self._tracked(child.value)
-                if tracker is not None:
-                    self._add_store(tracker, child, node, context, "an unpacking assignment")
+        self._stores_in(target, node, context, "an unpacking assignment")
         condition = join(
             self._conditions.of(value),
             *(frame.condition for frame in context if isinstance(frame, Branch)),
@@ -293,6 +325,14 @@ class _Walker:
         for name in bound_names(target):
             self._rebind(name, node, context)
             self._conditions.bind(name, condition, again=bool(context))
+
+    def _stores_in(self, target: ast.expr, node: ast.stmt, context: Context, what: str) -> None:
+        """Stores to elements of reducers that a target other than a plain element holds."""
+        for child in ast.walk(target):
+            if isinstance(child, ast.Subscript):
+                tracker = self._tracked(child.value)
+                if tracker is not None:
+                    self._add_store(tracker, child, node, context, what)
 
     def _on_augassign(self, node: ast.AugAssign, context: Context) -> None:
         target = node.target
@@ -575,7 +615,11 @@ class _Walker:
         elif isinstance(node, ast.Call):
             self._scan_call(node, statement, context, holder, skip)
         elif isinstance(node, ast.Lambda):
-            self._captures(node)
+            self._nested.append(node)
+            for part in outer_parts(node):
+                self._scan(part, statement, context, holder=holder, bare=EscapeKind.ALIAS)
+        elif isinstance(node, Comprehension):
+            self._scan_comprehension(node, statement, context, holder, skip)
         elif isinstance(node, ast.NamedExpr) and allocates(node.value, self._scope):
             assert isinstance(node.value, ast.Call)
             self._unnamed(node.value, statement, context, ast.unparse(node.target))
@@ -601,9 +645,29 @@ class _Walker:
     ) -> None:
         if isinstance(child, ast.expr):
             self._scan(child, statement, context, holder=holder, bare=bare, skip=skip)
-        elif isinstance(child, ast.comprehension | ast.keyword):
-            for grandchild in ast.iter_child_nodes(child):
-                self._scan_child(grandchild, statement, context, holder, bare, skip)
+        elif isinstance(child, ast.keyword):
+            self._scan(child.value, statement, context, holder=holder, bare=bare, skip=skip)
+
+    def _scan_comprehension(
+        self,
+        node: ComprehensionNode,
+        statement: ast.stmt,
+        context: Context,
+        holder: int | None,
+        skip: ast.expr | None,
+    ) -> None:
+        """Scan a comprehension, whose targets hide names everywhere but in its first iterable."""
+        first, *rest = comprehension_parts(node)
+        self._scan(first, statement, context, holder=holder, skip=skip)
+        hidden = {
+            name: self._current.pop(name)
+            for generator in node.generators
+            for name in bound_names(generator.target)
+            if name in self._current
+        }
+        for part in rest:
+            self._scan(part, statement, context, holder=holder, skip=skip)
+        self._current.update(hidden)
 
     def _scan_children(self, node: ast.AST, statement: ast.stmt, context: Context) -> None:
         for child in ast.iter_child_nodes(node):
@@ -674,13 +738,11 @@ class _Walker:
 
     def _captures(self, node: ast.AST) -> None:
         """Uses of this function's reducers inside a nested function, class or lambda."""
-        own = _own_names(node)
-        for child in ast.walk(node):
-            if isinstance(child, ast.Name) and child.id not in own:
-                tracker = self._current.get(child.id)
-                if tracker is not None:
+        for use in free_names(node):
+            for tracker in self._done:
+                if tracker.name == use.id:
                     site = tracker.sites[tracker.events[0].ident]
-                    self._add_escape(tracker, EscapeKind.CAPTURE, site.statement, child, ())
+                    self._add_escape(tracker, EscapeKind.CAPTURE, site.statement, use, ())
 
     # Bookkeeping
 
@@ -830,16 +892,6 @@ class _Walker:
 
 def _resolved(dtype: str | None) -> str | None:
     return None if dtype is None or dtype.startswith("$") else dtype
-
-
-def _own_names(node: ast.AST) -> set[str]:
-    """The names that a nested function binds for itself."""
-    own = {child.arg for child in ast.walk(node) if isinstance(child, ast.arg)}
-    return own | {
-        child.id
-        for child in ast.walk(node)
-        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
-    }
 
 
 def _slices(target: ast.Subscript) -> bool:

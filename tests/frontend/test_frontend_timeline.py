@@ -145,6 +145,16 @@ def test_after_finalize_another_combine_is_an_ordinary_store() -> None:
         ("T.call_extern('f', T.address_of(acc[0]))", EscapeKind.ADDRESS),
         ("later = lambda: acc[0]", EscapeKind.CAPTURE),
         ("def later(): return acc[0]", EscapeKind.CAPTURE),
+        ("def later():\n    acc[0]\n    def inner(acc): return acc", EscapeKind.CAPTURE),
+        ("class Later:\n    x = acc[0]\n    acc = 1", EscapeKind.CAPTURE),
+        ("later = lambda acc=acc: acc[0]", EscapeKind.ALIAS),
+        ("def acc(): pass", EscapeKind.REBIND),
+        ("class acc: pass", EscapeKind.REBIND),
+        ("import acc", EscapeKind.REBIND),
+        ("from m import x as acc", EscapeKind.REBIND),
+        ("try: pass\nexcept E as acc: pass", EscapeKind.REBIND),
+        ("match m:\n    case [acc, *_]: pass", EscapeKind.REBIND),
+        ("match m:\n    case {'a': 1, **acc}: pass", EscapeKind.REBIND),
         ("A[0] = acc", EscapeKind.ALIAS),
         ("A[0] = acc + 1", EscapeKind.OPERAND),
     ],
@@ -153,6 +163,41 @@ def test_escapes(statement: str, kind: EscapeKind) -> None:
     line = timeline(EPOCH + statement + "\n")
 
     assert [event.kind for event in line.of(Escape)] == [kind]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "y = [acc[0] for acc in [A]]",
+        "later = lambda acc: acc[0]",
+        "def later(acc): return acc[0]",
+        "def later():\n    acc = A\n    return [acc[0] for acc in [A]]",
+    ],
+)
+def test_a_name_of_an_inner_scope_is_another_name(statement: str) -> None:
+    assert events(EPOCH + statement + "\n") == ["Alloc", "Init", "Update"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "y = [acc[0] for i in range(2)]",
+        "y = [acc for acc in range(acc[0])]",
+        "def later(x=acc[0]): pass",
+        "later = lambda x=acc[0]: x",
+        "@deco(acc[0])\ndef later(): pass",
+        "class Later(base(acc[0])): pass",
+        "match m:\n    case 1 if acc[0] > 0: pass",
+    ],
+)
+def test_what_a_scope_evaluates_outside_itself_is_read(statement: str) -> None:
+    assert events(EPOCH + statement + "\n") == ["Alloc", "Init", "Update", "Load"]
+
+
+def test_an_allocation_to_a_name_of_another_scope_has_no_plain_name() -> None:
+    (escape, *_) = timeline("global acc\n" + EPOCH).of(Escape)
+
+    assert escape.kind is EscapeKind.TARGET
 
 
 @pytest.mark.parametrize("use", ["acc.shape[0]", "acc.dtype", "acc is None", "isinstance(1, int)"])
