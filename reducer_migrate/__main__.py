@@ -32,8 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def _dispatch(arguments: list[str]) -> int:
     """Call the command that the first argument names, else the one that takes paths."""
+    import gc
+
     from reducer_migrate.subcommands import SUBCOMMANDS, load
 
+    # Syntax trees are many objects and no cycles: the collector would look through them in vain.
+    gc.set_threshold(100_000, 20, 20)
     code: int
     if arguments[:1] and arguments[0] in SUBCOMMANDS:
         name = arguments.pop(0)

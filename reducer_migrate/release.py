@@ -11,10 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
-
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
+from typing import TYPE_CHECKING, Any
 
 from reducer_rules.release import TESTED, Release
 
@@ -22,6 +19,9 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +110,26 @@ def resolve(text: str, source: str = "--tilelang") -> Resolved:
 
 
 def _installed() -> Resolved:
-    from importlib.metadata import PackageNotFoundError, version
+    for place in sys.path:
+        for name in _names_in(place or os.curdir):
+            match = _METADATA.match(name)
+            if match is not None:
+                return Resolved(Release.parse(match.group(1)), "installed")
+    return Resolved(None, "none is pinned or installed")
 
+
+#: The folder that names an installed release. `importlib.metadata` would find it too, and takes as
+#: long to import as a whole check does.
+_METADATA = re.compile(
+    r"tilelang-(\d+(?:\.\w+)*?(?:\+[\w.]+?)?)(?:-py[\d.]+)?\.(?:dist|egg)-info\Z", re.IGNORECASE
+)
+
+
+def _names_in(directory: str) -> list[str]:
     try:
-        return Resolved(Release.parse(version("tilelang")), "installed")
-    except (PackageNotFoundError, ValueError):
-        return Resolved(None, "none is pinned or installed")
+        return os.listdir(directory)
+    except OSError:
+        return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +298,10 @@ def _release_of(text: str) -> Release | None:
 
     None where it is about something else, or allows every release.
     """
+    if "tilelang" not in text.lower():
+        return None
+    from packaging.requirements import InvalidRequirement, Requirement
+
     try:
         requirement = Requirement(text)
     except InvalidRequirement:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -21,13 +22,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _install(monkeypatch: pytest.MonkeyPatch, installed: str | None) -> None:
-    def version(name: str) -> str:
-        assert name == "tilelang"
-        if installed is None:
-            raise importlib.metadata.PackageNotFoundError(name)
-        return installed
-
-    monkeypatch.setattr(importlib.metadata, "version", version)
+    folder = Path(tempfile.mkdtemp(dir=Path.cwd()))
+    for name in ("tilelang_tools-9.dist-info", f"tilelang-{installed}.dist-info"):
+        (folder / name).mkdir()
+    if installed is None:
+        (folder / "tilelang-None.dist-info").rmdir()
+    others = [path for path in sys.path if not list(Path(path or ".").glob("tilelang-*-info"))]
+    monkeypatch.setattr(sys, "path", [str(folder), "/nowhere", *others])
 
 
 def _resolve(explicit: str | None = None, path: str = "kernel.py") -> tuple[str | None, str]:
@@ -173,3 +174,23 @@ def test_how_a_release_is_said(project: Path) -> None:
     (project / "requirements.txt").write_text("tilelang==0.1.13\n")
     assert str(Releases().of("k.py")) == "TileLang 0.1.13 (requirements.txt:1)"
     assert str(Releases("any").of("k.py")) == "any TileLang release (--tilelang)"
+
+
+@pytest.mark.parametrize(
+    ("name", "release"),
+    [
+        ("tilelang-0.1.13.dist-info", "0.1.13"),
+        ("TileLang-0.1.7.post3.dist-info", "0.1.7.post3"),
+        ("tilelang-0.1.15+cu128.gitabc.dist-info", "0.1.15+cu128.gitabc"),
+        ("tilelang-0.1.9-py3.11.egg-info", "0.1.9"),
+        ("tilelang_extra-0.1.9.dist-info", None),
+        ("tilelang-0.1.9.data", None),
+    ],
+)
+def test_what_names_an_installed_release(
+    project: Path, monkeypatch: pytest.MonkeyPatch, name: str, release: str | None
+) -> None:
+    (project / "site" / name).mkdir(parents=True)
+    monkeypatch.setattr(sys, "path", [str(project / "site")])
+
+    assert _resolve()[0] == release

@@ -85,6 +85,14 @@ class Scope:
         return None if scope is None else scope.single.get(name)
 
 
+#: The nodes that bind names; most nodes do not, and are told apart by one look at their type.
+_BINDING = frozenset(
+    {ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor}
+    | {ast.comprehension, ast.withitem, ast.match_case, ast.ExceptHandler}
+    | {ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom}
+)
+
+
 def make_scope(node: ast.Module | FunctionNode, parent: Scope | None) -> Scope:
     """Collect the bindings of one scope."""
     scope = Scope(node, parent)
@@ -92,7 +100,8 @@ def make_scope(node: ast.Module | FunctionNode, parent: Scope | None) -> Scope:
         for parameter in parameters(node):
             _bind(scope, parameter.arg)
     for child in scope.nodes:
-        _bind_node(scope, child)
+        if type(child) in _BINDING:
+            _bind_node(scope, child)
     scope.single = {k: v for k, v in scope.single.items() if scope.bindings[k] == 1}
     return scope
 
