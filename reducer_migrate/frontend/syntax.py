@@ -54,6 +54,10 @@ def index_parts(subscript: ast.Subscript) -> list[ast.expr]:
     return list(index.elts) if isinstance(index, ast.Tuple) else [index]
 
 
+#: What may hold a name, a call or a statement; contexts and operators do not.
+_INNER = (ast.expr, ast.stmt, ast.arguments, ast.pattern)
+
+
 def same_scope(statements: Sequence[ast.AST]) -> list[ast.AST]:
     """Every node of `statements` in the order of the text, nested functions and classes unopened.
 
@@ -69,10 +73,10 @@ def same_scope(statements: Sequence[ast.AST]) -> list[ast.AST]:
         below: list[ast.AST] = []
         for name in node._fields:
             value = getattr(node, name, None)
-            if isinstance(value, ast.AST):
-                below.append(value)
-            elif isinstance(value, list):
+            if isinstance(value, list):
                 below += [item for item in value if isinstance(item, ast.AST)]
+            elif isinstance(value, _INNER):
+                below.append(value)
         waiting += below[::-1]
     return found
 
