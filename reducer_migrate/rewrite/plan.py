@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reducer_migrate.frontend import Reducer
-from reducer_migrate.frontend.syntax import names_in
+from reducer_migrate.frontend.syntax import argument, names_in
 from reducer_migrate.rewrite.actions import (
     Action,
     CloseEpoch,
@@ -198,7 +198,8 @@ def _seed_cast(reducer: Reducer, event: Init) -> str | None:
     fill = event.fill
     alloc = reducer.timeline.allocs[0]
     assert fill is not None
-    if _is_python_number(ast.parse(fill.text.strip(), mode="eval").body):
+    value = argument(_call(reducer, event), 1, "value")
+    if value is not None and _is_python_number(value):
         return None
     if fill.dtype is not None and fill.dtype in (alloc.dtype, f"${alloc.dtype_text}"):
         return None

@@ -169,3 +169,23 @@ def test_allocations(alloc: str, expected: list[str]) -> None:
     result = migrated(text).text.splitlines()
 
     assert result[:2] == [f"acc = {expected[0]}", f"acc_result = {expected[1]}"]
+
+
+@pytest.mark.parametrize(
+    ("seed", "expected"),
+    [
+        ("lo +\n       hi", 'T.reducer_init(acc, T.cast(lo +\n       hi, "float32"))'),
+        ("-\n       1.0", "T.reducer_init(acc, -\n       1.0)"),
+        (
+            "value=lo if c\n       else hi",
+            'T.reducer_init(acc, T.cast(lo if c\n       else hi, "float32"))',
+        ),
+        ("  # floor\n       lo", 'T.reducer_init(acc,  # floor\n       T.cast(lo, "float32"))'),
+    ],
+)
+def test_a_seed_may_span_lines(seed: str, expected: str) -> None:
+    update = "acc[0] = T.max(acc[0], a)"
+    space = "" if seed.startswith("  #") else " "
+    text = epoch(update, "max").replace("T.clear(acc)", f"T.fill(acc,{space}{seed})")
+
+    assert expected in migrated(text).text
