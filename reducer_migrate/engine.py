@@ -9,14 +9,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from reducer_migrate.diagnostic import Diagnostic, Edit, Group, Position, apply_edits
-from reducer_migrate.names import names_reducer as names_reducer
+from reducer_migrate.documentation import find
+from reducer_migrate.names import names_reducer
 from reducer_migrate.source import Source
 from reducer_rules import Finding, Fix, Severity, Target
+from reducer_rules.notices import OLDER_RELEASE, REWRITE_ABANDONED
 from reducer_rules.timeline import Dialect, Span
 
 if TYPE_CHECKING:
     from reducer_migrate.frontend import Reducer, Unit
     from reducer_migrate.rewrite.actions import Plan
+    from reducer_migrate.rewrite.plan import Refusal
 
 #: The spellings of v2, converted into each other only where a dialect is asked for.
 _SPELLING = frozenset({"RM109", "RM110"})
@@ -107,7 +110,7 @@ def analyse(source: Source, options: Options) -> Analysis:
     unit = build(source, tree)
     compat = options.target.compat or unit.imports_compat or options.add_import
     target = replace(options.target, compat=compat)
-    found = [_Judged(reducer, *_judge(reducer, target, options)) for reducer in unit.reducers]
+    found = [_judge(reducer, target, options) for reducer in unit.reducers]
     return _collect(source, unit, found, target, options)
 
 
@@ -121,9 +124,7 @@ class _Judged:
     unsafe: bool
 
 
-def _judge(
-    reducer: Reducer, target: Target, options: Options
-) -> tuple[tuple[Finding, ...], bool, bool]:
+def _judge(reducer: Reducer, target: Target, options: Options) -> _Judged:
     from reducer_rules.catalogue import rules
 
     findings: list[Finding] = []
@@ -144,7 +145,7 @@ def _judge(
         if finding.severity is not Severity.NOTE or not target.native_v2
         if finding.code not in _SPELLING or target.dialect is not None
     ]
-    return tuple(findings), bool(asked) and not blocked, unsafe
+    return _Judged(reducer, tuple(findings), bool(asked) and not blocked, unsafe)
 
 
 def _once_each(findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -174,10 +175,11 @@ def _collect(
             refused_release = refused_release or entry
         elif entry.wanted:
             node = entry.reducer.scope.node
-            names = taken.setdefault(node, _names(node))
-            plan = make_plan(entry.reducer, dialect, names, unsafe=entry.unsafe)
+            if node not in taken:
+                taken[node] = _names(node)
+            plan = make_plan(entry.reducer, dialect, taken[node], unsafe=entry.unsafe)
             if isinstance(plan, Refusal):
-                findings = (_refusal(plan, entry),)
+                findings = (_refusal(plan),)
             else:
                 group = len(plans)
                 plans.append(plan)
@@ -204,10 +206,7 @@ def _names(tree: ast.AST) -> set[str]:
     return names
 
 
-def _refusal(refusal: object, entry: _Judged) -> Finding:
-    from reducer_migrate.rewrite.plan import Refusal
-
-    assert isinstance(refusal, Refusal)
+def _refusal(refusal: Refusal) -> Finding:
     return Finding(
         refusal.code,
         Severity.ERROR,
@@ -222,7 +221,7 @@ def _refusal(refusal: object, entry: _Judged) -> Finding:
 def _older_release(source: Source, entry: _Judged, target: Target, options: Options) -> Diagnostic:
     alloc = entry.reducer.timeline.events[0]
     finding = Finding(
-        "RM005",
+        OLDER_RELEASE.code,
         Severity.NOTE if options.lint else Severity.ERROR,
         alloc.span,
         f"not rewritten: TileLang {target.release} has no v2 reducers, and the file does not "
@@ -243,7 +242,7 @@ def _diagnostic(
     return Diagnostic(
         path=source.path,
         code=finding.code,
-        name=_rule_name(finding.code),
+        name=find(finding.code).name,
         severity=finding.severity,
         message=finding.message,
         help=finding.help,
@@ -256,13 +255,6 @@ def _diagnostic(
         fix=Fix.SAFE if legacy else Fix.NONE,
         group=group if legacy else None,
     )
-
-
-def _rule_name(code: str) -> str:
-    from reducer_rules.catalogue import rule
-
-    names = {"RM005": "older-release", "RM006": "rewrite-abandoned"}
-    return names[code] if code in names else rule(code).name
 
 
 def _statement_lines(statement: ast.stmt) -> tuple[int, int]:
@@ -390,7 +382,7 @@ def _errors(analysis: Analysis) -> Counter[tuple[str, str]]:
     return Counter(
         (diagnostic.code, diagnostic.reducer)
         for diagnostic in analysis.diagnostics
-        if diagnostic.severity is Severity.ERROR and diagnostic.code != "RM005"
+        if diagnostic.severity is Severity.ERROR and diagnostic.code != OLDER_RELEASE.code
     )
 
 
@@ -431,8 +423,8 @@ def _result(
 def _abandoned(first: Diagnostic, reason: str) -> Diagnostic:
     return replace(
         first,
-        code="RM006",
-        name=_rule_name("RM006"),
+        code=REWRITE_ABANDONED.code,
+        name=REWRITE_ABANDONED.name,
         severity=Severity.ERROR,
         message=f"reducer `{first.reducer}` is not rewritten: {reason}",
         help="rewrite it by hand; `reducer-migrate explain RM006` says what was checked",

@@ -69,14 +69,6 @@ class Adapter:
         """Whether TileLang lowers v2 reducers itself."""
         return self.release >= NATIVE_V2
 
-    @property
-    def statement_names(self) -> dict[str, str]:
-        """The registered type names of the statements that our rewrites match."""
-        prefix = self.tir.__name__.rsplit(".", 1)[-1]
-        block = "SBlock" if self.block.__name__ == "SBlock" else "Block"
-        names = ("For", "Evaluate", "BufferStore", "BufferLoad", "AttrStmt", "SeqStmt")
-        return {**{name: f"{prefix}.{name}" for name in names}, "Block": f"{prefix}.{block}"}
-
     def op(self, name: str) -> Any:
         """A builtin operator of TIR, for instance `call_extern`."""
         return self.tvm.ir.Op.get(f"{self.tir.__name__.rsplit('.', 1)[-1]}.{name}")

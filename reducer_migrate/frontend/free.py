@@ -5,7 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from reducer_migrate.frontend.syntax import FunctionNode, ScopeNode, bound_names, same_scope
+from reducer_migrate.frontend.syntax import (
+    FunctionNode,
+    ScopeNode,
+    binds,
+    bound_names,
+    declared_outside,
+    same_scope,
+)
 
 ComprehensionNode = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -42,13 +49,6 @@ def pattern_values(pattern: ast.pattern) -> Iterator[ast.expr]:
             yield child.cls
 
 
-def declared_outside(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    """The names that a body declares `global` or `nonlocal`."""
-    return frozenset(
-        name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names
-    )
-
-
 def free_names(node: ast.AST) -> Iterator[ast.Name]:
     """The names in the body of a nested scope that stand for something outside it.
 
@@ -59,13 +59,13 @@ def free_names(node: ast.AST) -> Iterator[ast.Name]:
         body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else [*node.body]
         nodes = same_scope(body)
         own = {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
-        own |= set(_bound(nodes)) - declared_outside(nodes)
+        own |= set(_bound(nodes)) - declared_outside(nodes).keys()
     elif isinstance(node, ast.ClassDef):
         body, own = [*node.body], set()
     else:
         body, own = [node], set()
     in_class = isinstance(node, ast.ClassDef)
-    outside = declared_outside(same_scope(body)) if in_class else frozenset()
+    outside = declared_outside(same_scope(body)) if in_class else {}
     for child in body:
         for name in _uses(child):
             binds = in_class and isinstance(name.ctx, ast.Store) and name.id not in outside
@@ -106,11 +106,7 @@ def _bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
             continue
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
-        elif isinstance(node, ast.ExceptHandler) and node.name is not None:
-            yield node.name
         elif isinstance(node, ast.pattern):
             yield from bound_names(node)
-        elif isinstance(node, FunctionNode | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
+        else:
+            yield from binds(node)

@@ -8,8 +8,10 @@ from functools import cached_property
 
 from reducer_migrate.frontend.syntax import (
     FunctionNode,
+    binds,
     bound_names,
     called,
+    declared_outside,
     same_scope,
 )
 
@@ -46,12 +48,7 @@ class Scope:
     @cached_property
     def shared(self) -> dict[str, str]:
         """The names that belong to another scope, with the statement that says so."""
-        return {
-            name: ast.unparse(node)
-            for node in self.nodes
-            if isinstance(node, ast.Global | ast.Nonlocal)
-            for name in node.names
-        }
+        return declared_outside(self.nodes)
 
     @property
     def is_eager(self) -> bool:
@@ -137,14 +134,8 @@ def _bind_node(scope: Scope, node: ast.AST) -> None:
     elif isinstance(node, ast.match_case):
         for name in bound_names(node.pattern):
             _bind(scope, name)
-    elif isinstance(node, ast.ExceptHandler):
-        if node.name is not None:
-            _bind(scope, node.name)
-    elif isinstance(node, FunctionNode | ast.ClassDef):
-        _bind(scope, node.name)
-    elif isinstance(node, ast.Import | ast.ImportFrom):
-        for alias in node.names:
-            name = (alias.asname or alias.name).split(".")[0]
+    else:
+        for name in binds(node):
             _bind(scope, name)
             if isinstance(node, ast.ImportFrom):
                 scope.imported[name] = node.module or ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from reducer_rules.timeline import Span
 
@@ -84,6 +84,26 @@ def same_scope(statements: Sequence[ast.AST]) -> list[ast.AST]:
 def names_in(node: ast.AST) -> set[str]:
     """Every plain name below `node`."""
     return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
+
+
+def binds(node: ast.AST) -> Iterator[str]:
+    """The names that a definition, an import or an `except` clause binds; none for other nodes."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
+    elif isinstance(node, ast.ExceptHandler) and node.name is not None:
+        yield node.name
+
+
+def declared_outside(nodes: Iterable[ast.AST]) -> dict[str, str]:
+    """The names that a body declares `global` or `nonlocal`, with the statement that does."""
+    return {
+        name: ast.unparse(node)
+        for node in nodes
+        if isinstance(node, ast.Global | ast.Nonlocal)
+        for name in node.names
+    }
 
 
 def bound_names(target: ast.AST) -> Iterator[str]:

@@ -395,16 +395,19 @@ def _open(call: cst.Call, action: OpenEpoch) -> cst.Call:
     if action.keep:
         reducer, value = call.args[:2]
         if action.cast is not None:
-            cast_call = cst.parse_expression(f"{action.base}.cast(0, {action.cast})")
-            assert isinstance(cast_call, cst.Call)
-            inner = [cast_call.args[0].with_changes(value=value.value), cast_call.args[1]]
-            value = value.with_changes(value=cast_call.with_changes(args=inner))
+            value = value.with_changes(value=_cast_call(action.base, value.value, action.cast))
         return _called(call, "reducer_init", [_positional(reducer), _positional(value)])
     (reducer,) = _without(call.args, call.args[1:])
     if action.seed is not None:
         seed = cst.Arg(cst.parse_expression(action.seed))
         return _called(call, "reducer_init", _appended(_positional(reducer), seed))
     return _called(call, "reducer_init", [_positional(reducer)])
+
+
+def _cast_call(base: str, value: cst.BaseExpression, dtype: str) -> cst.Call:
+    """`T.cast(value, dtype)`."""
+    func = cst.parse_expression(f"{base}.cast")
+    return cst.Call(func, [cst.Arg(value), cst.Arg(cst.parse_expression(dtype))])
 
 
 def _positional(argument: cst.Arg) -> cst.Arg:
@@ -524,10 +527,7 @@ def _spanning(rest: cst.BaseExpression, whole: cst.BaseExpression) -> cst.BaseEx
 
 def _negated(value: cst.BaseExpression, action: RewriteUpdate) -> cst.BaseExpression:
     if action.cast is not None:
-        wrapped = cst.parse_expression(f"{action.base}.cast(0, {action.cast})")
-        assert isinstance(wrapped, cst.Call)
-        first = wrapped.args[0].with_changes(value=value.with_changes(lpar=(), rpar=()))
-        value = wrapped.with_changes(args=[first, wrapped.args[1]])
+        value = _cast_call(action.base, value.with_changes(lpar=(), rpar=()), action.cast)
     elif not value.lpar and not isinstance(value, _ATOMS):
         value = _parenthesized(value)
     if action.wraps:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reducer_migrate.engine import Options, analyse, names_reducer, rewrite
+from reducer_migrate.engine import Options, analyse, rewrite
+from reducer_migrate.names import names_reducer
 from reducer_migrate.source import Source, UndecodableError
 
 _FOLDERS = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))

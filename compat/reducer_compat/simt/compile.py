@@ -27,7 +27,6 @@ class Compiler:
         self.program = Program(name=str(func.attrs["global_symbol"]) if _named(func) else "kernel")
         self._slots: dict[Any, int] = {}
         self._bounded: dict[Any, int | None] = {}
-        self._strides: dict[Any, list[Any]] = {}
         self._sid = 0
         self.program.cell = self._cell(func.body)
         self.program.params = tuple(self.slot_of(p, fresh=True) for p in func.params)
