@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from reducer_migrate.diagnostic import Diagnostic, Edit, Group, Position, apply_edits
 from reducer_migrate.documentation import find
@@ -69,8 +69,7 @@ class Analysis:
         return made
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(NamedTuple):
     """The text after rewriting, what remains to be said of it, and what was rewritten.
 
     `text` equals the source's text where nothing changed, and `analysis` is its analysis.
@@ -114,8 +113,7 @@ def analyse(source: Source, options: Options) -> Analysis:
     return _collect(source, unit, found, target, options)
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
+class _Judged(NamedTuple):
     """A reducer with its findings, and whether these ask for a rewrite and allow it."""
 
     reducer: Reducer
@@ -191,16 +189,31 @@ def _collect(
     return Analysis(tuple(ordered), tuple(groups), unit.tree, tuple(plans))
 
 
+#: What binds the name in its own field.
+_NAMED = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.ExceptHandler,
+    ast.MatchAs,
+    ast.MatchStar,
+)
+
+
 def _names(tree: ast.AST) -> set[str]:
     """Every name used in a function and what is nested in it: a fresh one collides with none."""
+    from reducer_migrate.frontend.syntax import all_below
+
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in all_below(tree):
         if isinstance(node, ast.Name):
             names.add(node.id)
         elif isinstance(node, ast.arg):
             names.add(node.arg)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
+        elif isinstance(node, _NAMED):
+            names.add(node.name or "")
+        elif isinstance(node, ast.MatchMapping):
+            names.add(node.rest or "")
         elif isinstance(node, ast.alias):
             names.add((node.asname or node.name).split(".")[0])
     return names
@@ -339,8 +352,7 @@ def rewrite(
     return _result(analysis, attempt, wanted, abandoned)
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
+class _Attempt(NamedTuple):
     """The text with some groups applied and its analysis; or the original's, and the problem."""
 
     text: str

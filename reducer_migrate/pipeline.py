@@ -5,7 +5,6 @@ Reached for such files only, so that a run over others never loads the engine.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -98,6 +97,8 @@ class Pipeline:
             return _failed(name, raw, fault.undecodable(name, error))
         except Exception as error:
             if self._settings.debug:
+                import traceback
+
                 traceback.print_exc()
             return _failed(name, raw, fault.internal(name, error))
 

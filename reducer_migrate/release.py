@@ -10,8 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reducer_rules.release import TESTED, Release
 
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(NamedTuple):
     """A release, None for "any", and the place that names it, as `requirements.txt:3`."""
 
     release: Release | None
@@ -37,8 +35,7 @@ class Resolved:
         return f"TileLang {self.release} ({self.source})"
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(NamedTuple):
     """One statement of a project about the TileLang it runs on; `line` counts from 1."""
 
     release: Release
@@ -132,8 +129,7 @@ def _names_in(directory: str) -> list[str]:
         return []
 
 
-@dataclass(frozen=True, slots=True)
-class _Toml:
+class _Toml(NamedTuple):
     name: str
     text: str
     data: dict[str, Any]

@@ -6,7 +6,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reducer_migrate.diagnostic import Diagnostic, Position
 from reducer_migrate.documentation import UnknownCodeError, resolve_selector
@@ -25,8 +25,7 @@ _DIRECTIVE = re.compile(
 _LINE_END = re.compile("\r\n|\r")
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """One code as written in a comment, and the prefix it stands for; None where unknown."""
 
     text: str
@@ -36,8 +35,7 @@ class Code:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Suppression:
+class Suppression(NamedTuple):
     """One comment. No `codes` means every code; `whole_file` covers every line."""
 
     start: Position
@@ -60,8 +58,7 @@ class Suppression:
         return any(_fits(code, diagnostic) for code in self.codes)
 
 
-@dataclass(frozen=True, slots=True)
-class Suppressed:
+class Suppressed(NamedTuple):
     """What remains, what was suppressed (each finding once), and what the comments got wrong."""
 
     remaining: tuple[Diagnostic, ...]

@@ -7,7 +7,7 @@ import re
 import sys
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reducer_migrate.frontend.scopes import Scope, allocates, make_scope
 from reducer_migrate.frontend.syntax import FunctionNode
@@ -17,8 +17,7 @@ from reducer_migrate.source import Source
 __all__ = ["Reducer", "Site", "Unit", "build", "imports_compat"]
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """One parsed source: its tree and its reducers, in order of their allocation."""
 
     tree: ast.Module
@@ -47,9 +46,7 @@ def _scopes(node: ast.AST, scope: Scope, lines: list[int]) -> Iterator[Scope]:
     """The scopes around the given lines: the rest of the tree, mostly all of it, is not visited."""
     if isinstance(node, ast.Module):
         yield scope
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
-            continue
+    for child in _blocks(node):
         inside = [line for line in lines if _first(child) <= line <= _last(child)]
         if not inside:
             continue
@@ -59,6 +56,14 @@ def _scopes(node: ast.AST, scope: Scope, lines: list[int]) -> Iterator[Scope]:
             yield from _scopes(child, inner, inside)
         else:
             yield from _scopes(child, scope, inside)
+
+
+def _blocks(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements, handlers and cases directly below `node`, in the order of the text."""
+    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+        below = getattr(node, name, None)
+        if isinstance(below, list):
+            yield from below
 
 
 def _first(node: ast.AST) -> int:

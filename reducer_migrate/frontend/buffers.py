@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reducer_migrate.frontend.scopes import Scope, parameters
 from reducer_migrate.frontend.syntax import argument, called
@@ -27,8 +27,7 @@ _SAME_DTYPE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
+class Buffer(NamedTuple):
     """A declared buffer: how it was made (`alloc_fragment`, `Tensor`), its dtype and its shape."""
 
     kind: str

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from reducer_migrate.frontend.buffers import Buffer
 from reducer_migrate.frontend.scopes import Scope
-from reducer_migrate.frontend.syntax import called
+from reducer_migrate.frontend.syntax import called, same_scope
 from reducer_rules.timeline import Operands
 
 #: Operations that take a fragment in whatever layout the loops give it.
 _ELEMENTWISE = frozenset({"copy", "clear", "fill"})
 
 
-def operands_of(loop: ast.For, scope: Scope, buffers: dict[str, Buffer]) -> Operands | None:
+def operands_of(
+    loop: ast.For, buffers: dict[str, Buffer], collective: Callable[[], bool]
+) -> Operands | None:
     """Classify the buffers in the body of an outermost `T.Parallel` loop.
 
-    None where the loop indexes something that the function does not declare.
+    `collective` answers for the function, as `has_collective` does, and is asked where it
+    matters. None where the loop indexes something that the function does not declare.
     """
     bases = {
         node.value.id
-        for statement in loop.body
-        for node in ast.walk(statement)
+        for node in same_scope(loop.body)
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)
     }
     if not bases <= set(buffers):
@@ -29,10 +32,10 @@ def operands_of(loop: ast.For, scope: Scope, buffers: dict[str, Buffer]) -> Oper
     kinds = {buffers[name].kind for name in bases}
     if "alloc_fragment" not in kinds:
         return Operands.MEMORY
-    return Operands.COLLECTIVE if _collective(scope, buffers) else Operands.ELEMENTWISE
+    return Operands.COLLECTIVE if collective() else Operands.ELEMENTWISE
 
 
-def _collective(scope: Scope, buffers: dict[str, Buffer]) -> bool:
+def has_collective(scope: Scope, buffers: dict[str, Buffer]) -> bool:
     """Whether some fragment of the function is used by more than loops and copies."""
     plain: set[int] = set()
     for node in scope.nodes:
@@ -53,7 +56,7 @@ def _collective(scope: Scope, buffers: dict[str, Buffer]) -> bool:
 
 def _ids(node: ast.AST, *, subscripts_only: bool) -> set[int]:
     found = set()
-    for child in ast.walk(node):
+    for child in same_scope([node]):
         if isinstance(child, ast.Subscript):
             found.add(id(child.value))
         elif isinstance(child, ast.Name) and not subscripts_only:

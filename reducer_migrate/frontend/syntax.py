@@ -9,7 +9,9 @@ from reducer_rules.timeline import Span
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 ScopeNode = FunctionNode | ast.Lambda | ast.ClassDef
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_SCOPES: frozenset[type[ast.AST]] = frozenset(
+    {ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef}
+)
 
 
 def called(node: ast.AST) -> str | None:
@@ -54,24 +56,34 @@ def index_parts(subscript: ast.Subscript) -> list[ast.expr]:
     return list(index.elts) if isinstance(index, ast.Tuple) else [index]
 
 
+#: The nodes with nothing below them but a context, which are half of all.
+_LEAVES = frozenset({ast.Name, ast.Constant, ast.alias, ast.Pass})
 #: What may hold a name, a call or a statement; contexts and operators do not.
-_INNER = (ast.expr, ast.stmt, ast.arguments, ast.pattern)
+_INNER = (ast.expr, ast.stmt, ast.arguments, ast.arg, ast.pattern)
 
 
 def same_scope(statements: Sequence[ast.AST]) -> list[ast.AST]:
-    """Every node of `statements` in the order of the text, nested functions and classes unopened.
+    """Every node of `statements` in the order of the text, nested scopes unopened."""
+    return _nodes(statements, _SCOPES)
 
-    Written out rather than built on `ast.walk`, since it visits most of what is visited at all.
-    """
+
+def all_below(node: ast.AST) -> list[ast.AST]:
+    """`node` and every node below it that may hold or be a name, in the order of the text."""
+    return _nodes([node], frozenset())
+
+
+def _nodes(roots: Sequence[ast.AST], unopened: frozenset[type[ast.AST]]) -> list[ast.AST]:
+    """Written out rather than built on `ast.walk`, since it visits most of what is visited."""
     found: list[ast.AST] = []
-    waiting = list(reversed(statements))
+    waiting = list(reversed(roots))
     while waiting:
         node = waiting.pop()
         found.append(node)
-        if isinstance(node, _SCOPES):
+        kind = type(node)
+        if kind in _LEAVES or kind in unopened:
             continue
         below: list[ast.AST] = []
-        for name in node._fields:
+        for name in kind._fields:
             value = getattr(node, name, None)
             if isinstance(value, list):
                 below += [item for item in value if isinstance(item, ast.AST)]
@@ -83,7 +95,7 @@ def same_scope(statements: Sequence[ast.AST]) -> list[ast.AST]:
 
 def names_in(node: ast.AST) -> set[str]:
     """Every plain name below `node`."""
-    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
+    return {child.id for child in all_below(node) if isinstance(child, ast.Name)}
 
 
 def binds(node: ast.AST) -> Iterator[str]:
@@ -108,6 +120,10 @@ def declared_outside(nodes: Iterable[ast.AST]) -> dict[str, str]:
 
 def bound_names(target: ast.AST) -> Iterator[str]:
     """The names that an assignment, loop or `with` target, or a `case` pattern, binds."""
+    if isinstance(target, ast.Name):
+        if isinstance(target.ctx, ast.Store):
+            yield target.id
+        return
     for child in ast.walk(target):
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
             yield child.id

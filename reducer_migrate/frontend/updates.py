@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reducer_migrate.frontend.syntax import called, same
 from reducer_rules.monoid import Op
@@ -24,8 +24,7 @@ _OPERATORS: dict[type[ast.operator], Op] = {
 _CALLS = {"max": Op.MAX, "min": Op.MIN}
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(NamedTuple):
     """The reducer's own element in a combine store.
 
     `path` leads from the stored value to it (0 left or first, 1 right or second);

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TypedDict
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, TypedDict
 
 from reducer_migrate.frontend import updates, values
 from reducer_migrate.frontend.buffers import (
@@ -24,7 +25,7 @@ from reducer_migrate.frontend.free import (
     pattern_values,
 )
 from reducer_migrate.frontend.launch import threads_of, warp_specialized
-from reducer_migrate.frontend.operands import operands_of
+from reducer_migrate.frontend.operands import has_collective, operands_of
 from reducer_migrate.frontend.scopes import Scope, allocates
 from reducer_migrate.frontend.syntax import (
     ScopeNode,
@@ -95,8 +96,7 @@ class _Place(TypedDict):
     context: Context
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """Where an event stands: its statement, its own node, and the leaf of a combine store."""
 
     statement: ast.stmt
@@ -104,8 +104,7 @@ class Site:
     leaf: updates.Leaf | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reducer:
+class Reducer(NamedTuple):
     """A timeline with the syntax behind each of its events."""
 
     timeline: Timeline
@@ -252,7 +251,7 @@ class _Walker:
             self._scan(item.context_expr, node, context)
             call = item.context_expr
             if called(call) == "Kernel" and isinstance(call, ast.Call):
-                self._kernel = replace(self._kernel, threads=threads_of(call, self._scope))
+                self._kernel = self._kernel._replace(threads=threads_of(call, self._scope))
             if called(call) == "ws":
                 ident = self._frame(None)
                 frame = Branch(ident, 0, Condition.THREAD, span_of(node), ast.unparse(call))
@@ -452,7 +451,7 @@ class _Walker:
     def _describe_fill(self, value: ast.expr) -> Fill:
         fill = values.fill_of(value, self._text(value), self._scope)
         dtype = expression_dtype(value, self._scope, self._buffers)
-        return replace(fill, dtype=fill.dtype or dtype)
+        return fill._replace(dtype=fill.dtype or dtype)
 
     def _open(self, tracker: _Tracker, event: Init, node: ast.stmt, call: ast.Call) -> None:
         self._add(tracker, event, Site(node, call))
@@ -833,7 +832,11 @@ class _Walker:
     def _operands(self) -> Operands | None:
         if self._nest is None:
             return None
-        return operands_of(self._nest, self._scope, self._buffers)
+        return operands_of(self._nest, self._buffers, lambda: self._collective)
+
+    @cached_property
+    def _collective(self) -> bool:
+        return has_collective(self._scope, self._buffers)
 
     def _indices(self, parts: Sequence[ast.expr]) -> tuple[Index, ...]:
         return tuple(

@@ -6,14 +6,13 @@ import os
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reducer_migrate.diagnostic import Diagnostic, Edit, Group, Position
 from reducer_migrate.source import Source
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(NamedTuple):
     """Replace the half-open range of characters from `start` to `end` by `text`."""
 
     start: Position
@@ -21,8 +20,7 @@ class Replacement:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """The rewrite of one reducer as a report carries it: every replacement, or none."""
 
     group: Group

@@ -5,22 +5,20 @@ An action names the statement it changes by the `Key` of its first character.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reducer_migrate.frontend.updates import Leaf
 from reducer_rules import Fix
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Key:
+class Key(NamedTuple):
     """The start of a node: line from 1, column from 0 in UTF-8 bytes, as in `ast`."""
 
     line: int
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class RewriteAlloc:
+class RewriteAlloc(NamedTuple):
     """Drop `replication=`, allocate the result beside the reducer, open the epoch if implicit."""
 
     statement: Key
@@ -31,8 +29,7 @@ class RewriteAlloc:
     opens: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OpenEpoch:
+class OpenEpoch(NamedTuple):
     """Turn the call into `reducer_init(acc)` with no seed, a literal one, or the fill's value.
 
     `seed` is the text of a literal to add; `keep` keeps the second argument, cast to the dtype
@@ -46,16 +43,14 @@ class OpenEpoch:
     cast: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveInit:
+class RemoveInit(NamedTuple):
     """Drop a plain `reducer_init(acc)`, which the RFC leaves to the allocation."""
 
     statement: Key
     base: str
 
 
-@dataclass(frozen=True, slots=True)
-class RewriteUpdate:
+class RewriteUpdate(NamedTuple):
     """Turn a store into `reducer_update`.
 
     `cast` is the dtype to cast to before negating; `wraps` says that the reducer is unsigned,
@@ -71,40 +66,35 @@ class RewriteUpdate:
     wraps: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ConvertUpdate:
+class ConvertUpdate(NamedTuple):
     """Turn one spelling of `reducer_update` into the other."""
 
     statement: Key
     rfc: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CloseEpoch:
+class CloseEpoch(NamedTuple):
     """Give a finalize its destination and drop its batch."""
 
     statement: Key
     result: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rename:
+class Rename(NamedTuple):
     """Make one name read the result instead of the reducer."""
 
     name: Key
     result: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hoist:
+class Hoist(NamedTuple):
     """Move a statement in front of the `if` that starts at `before`."""
 
     statement: Key
     before: Key
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(NamedTuple):
     """Put a statement under `if test:`."""
 
     statement: Key
@@ -124,8 +114,7 @@ Action = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """How to rewrite one reducer."""
 
     reducer: str

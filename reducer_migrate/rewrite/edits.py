@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from reducer_migrate.diagnostic import Edit
 from reducer_migrate.rewrite.actions import Action, Guard, Hoist, Key, Plan, Rename
@@ -125,12 +124,12 @@ def _relative(source: Source, action: Action, origin: int, first: int, old: list
         return Key(key.line - origin + 1, column - feeds)
 
     if isinstance(action, Rename):
-        return replace(action, name=move(action.name))
+        return action._replace(name=move(action.name))
     if isinstance(action, Hoist):
-        return replace(action, statement=move(action.statement), before=move(action.before))
+        return action._replace(statement=move(action.statement), before=move(action.before))
     if isinstance(action, Guard):
-        return replace(action, statement=move(action.statement))
-    return replace(action, statement=move(action.statement))
+        return action._replace(statement=move(action.statement))
+    return action._replace(statement=move(action.statement))
 
 
 def compat_import(source: Source, tree: ast.Module) -> Edit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reducer_migrate.frontend import Reducer
 from reducer_migrate.frontend.syntax import argument, names_in
@@ -43,8 +43,7 @@ from reducer_rules.timeline import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Why a reducer that the rules allow is left alone, at one of its events."""
 
     code: str
@@ -53,8 +52,7 @@ class Refusal:
     help: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
+class _Names(NamedTuple):
     """The names a plan writes: the language, and the result fragment."""
 
     base: str

@@ -7,7 +7,6 @@ comments survive the rest as well.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TypeVar, cast
 
 import libcst as cst
@@ -156,7 +155,7 @@ class _Editor(cst.CSTTransformer):
         if isinstance(value, cst.Call):
             shape = _spelled(value, 0, "shape", action.shape)
             dtype = _spelled(value, 1, "dtype", action.dtype)
-            self._changes[action.statement] = replace(action, shape=shape, dtype=dtype)
+            self._changes[action.statement] = action._replace(shape=shape, dtype=dtype)
 
     def _take(self, node: cst.CSTNode) -> _StatementAction | None:
         key = self._key(node)

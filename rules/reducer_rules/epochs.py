@@ -8,8 +8,7 @@ alike.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from reducer_rules.monoid import Op, identity, integer_bounds
 from reducer_rules.timeline import (
@@ -17,7 +16,6 @@ from reducer_rules.timeline import (
     Branch,
     Condition,
     Context,
-    Dialect,
     Escape,
     EscapeKind,
     Event,
@@ -27,6 +25,7 @@ from reducer_rules.timeline import (
     Init,
     InitForm,
     Timeline,
+    UpdateForm,
     exclusive,
     pairs,
 )
@@ -37,8 +36,7 @@ _Key = int | str
 ALL_CONDITIONS = frozenset(Condition)
 
 
-@dataclass(frozen=True, slots=True)
-class Lifetime:
+class Lifetime(NamedTuple):
     """One allocation and the events that may happen to it.
 
     `implicit` says that the allocation itself opens the epoch, as in the RFC's spelling.
@@ -81,23 +79,25 @@ def lifetimes(timeline: Timeline) -> tuple[Lifetime, ...]:
     """
     if timeline.of(Escape):
         return ()
-    implicit = Dialect.RFC in timeline.dialects()
+    implicit = any(update.form is UpdateForm.RFC for update in timeline.updates)
     return tuple(
         Lifetime(alloc, _events_of(alloc, timeline), implicit) for alloc in timeline.allocs
     )
 
 
 def _events_of(alloc: Alloc, timeline: Timeline) -> tuple[Event, ...]:
+    later = tuple(other for other in timeline.allocs if precedes(alloc, other))
+
     def replaced(event: Event) -> bool:
         return any(
-            precedes(alloc, other)
-            and precedes(other, event)
-            and event.context[: len(other.context)] == other.context
-            for other in timeline.allocs
+            precedes(other, event) and event.context[: len(other.context)] == other.context
+            for other in later
         )
 
     return tuple(
-        event for event in timeline.events if precedes(alloc, event) and not replaced(event)
+        event
+        for event in timeline.events
+        if precedes(alloc, event) and not (later and replaced(event))
     )
 
 
@@ -127,6 +127,8 @@ def precedes(earlier: Event, later: Event) -> bool:
 
 def apart(left: Context, right: Context) -> bool:
     """Whether no single execution reaches both contexts."""
+    if not left or not right:
+        return False
     if exclusive(left, right):
         return True
     arms = _traced_arms(left)
@@ -135,6 +137,8 @@ def apart(left: Context, right: Context) -> bool:
 
 def traced_apart(left: Context, right: Context) -> bool:
     """Whether a trace emits code for at most one of the two contexts."""
+    if not left or not right:
+        return False
     for a, b in zip(left, right, strict=False):
         if a == b:
             continue

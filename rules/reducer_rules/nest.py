@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from reducer_rules.timeline import Loop, LoopKind, Timeline, Update
 
@@ -12,8 +12,7 @@ from reducer_rules.timeline import Loop, LoopKind, Timeline, Update
 _SERIAL = frozenset({LoopKind.SERIAL, LoopKind.UNROLL})
 
 
-@dataclass(frozen=True, slots=True)
-class Nest:
+class Nest(NamedTuple):
     """The extents of a parallel nest around an update, and of the serial loops inside it."""
 
     parallel: tuple[int, ...]

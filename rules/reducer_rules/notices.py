@@ -6,13 +6,12 @@ output format treat both alike. Nothing here reads a timeline.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reducer_rules.rule import Fix, Severity
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(NamedTuple):
     """The documentation of one code that no rule over timelines reports."""
 
     code: str

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeVar
+from functools import cached_property
+from typing import NamedTuple, TypeVar
 
 from reducer_rules.monoid import Op
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A half-open range of source text.
 
     Lines count from 1. Columns count from 0 in UTF-8 bytes of the line, as in the standard
@@ -51,8 +51,7 @@ class Condition(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(NamedTuple):
     """One loop around an event. `ident` is unique per loop statement in the function."""
 
     ident: int
@@ -63,8 +62,7 @@ class Loop:
     stages: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(NamedTuple):
     """One arm of a conditional: arm 0 is the `if` body, 1 the `else` (an `elif` nests)."""
 
     ident: int
@@ -78,8 +76,7 @@ Frame = Loop | Branch
 Context = tuple[Frame, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Fill:
+class Fill(NamedTuple):
     """The value an epoch is opened with.
 
     `number` is set where the value is a static number (infinities included), `limit` where it
@@ -92,8 +89,7 @@ class Fill:
     dtype: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(NamedTuple):
     """One index expression: its text, its value where static, its name where a plain variable."""
 
     text: str
@@ -101,8 +97,7 @@ class Index:
     variable: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """The `batch` of a finalize: its text, its value where static, and how it was passed."""
 
     text: str
@@ -254,8 +249,7 @@ class Escape(Event):
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(NamedTuple):
     """What is known of the kernel around the reducer.
 
     `threads` is the static thread count of `T.Kernel`; `warp_specialized` is False where the
@@ -276,12 +270,13 @@ class Dialect(Enum):
 _E = TypeVar("_E", bound=Event)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Timeline:
     """Everything that happens to one reducer of one function.
 
-    `events` are in program order. `resolved` is False where the front end lost track of
-    the reducer in a way that an `Escape` event explains.
+    `events` are in program order. An `Escape` event says where the front end lost track
+    of the reducer. Every rule asks the same questions of
+    it, so it keeps the answers.
     """
 
     name: str
@@ -292,39 +287,39 @@ class Timeline:
         """The events of one kind, in order."""
         return tuple(event for event in self.events if isinstance(event, kind))
 
-    @property
+    @cached_property
     def allocs(self) -> tuple[Alloc, ...]:
         return self.of(Alloc)
 
-    @property
+    @cached_property
     def inits(self) -> tuple[Init, ...]:
         return self.of(Init)
 
-    @property
+    @cached_property
     def updates(self) -> tuple[Update, ...]:
         return self.of(Update)
 
-    @property
+    @cached_property
     def finalizes(self) -> tuple[Finalize, ...]:
         return self.of(Finalize)
 
-    @property
+    @cached_property
     def op(self) -> Op | None:
         """The combine, where every allocation agrees on a static one."""
         ops = {alloc.op for alloc in self.allocs}
         return ops.pop() if len(ops) == 1 else None
 
-    @property
+    @cached_property
     def dtype(self) -> str | None:
         dtypes = {alloc.dtype for alloc in self.allocs}
         return dtypes.pop() if len(dtypes) == 1 else None
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int | None, ...] | None:
         shapes = {alloc.shape for alloc in self.allocs}
         return shapes.pop() if len(shapes) == 1 else None
 
-    @property
+    @cached_property
     def needs_v2(self) -> bool:
         """Whether some statement does not compile below TileLang 0.1.14."""
         return (

@@ -83,15 +83,12 @@ for scale in (1.0, 2.0):
 
 def _unrolled(init: Init, life: Lifetime) -> Loop | None:
     """The unrolled loop around the epoch but not around its allocation."""
-    if init not in life.events:
+    traced = [loop for loop in init.loops if loop.kind is LoopKind.TRACE]
+    if not traced or init not in life.events:
         return None
     finalizes = [f for f in life.of(Finalize) if precedes(init, f)]
-    return next((loop for loop in init.loops if _reopens(loop, life.alloc, finalizes)), None)
+    return next((loop for loop in traced if _reopens(loop, life.alloc, finalizes)), None)
 
 
 def _reopens(loop: Loop, alloc: Event, finalizes: list[Finalize]) -> bool:
-    return (
-        loop.kind is LoopKind.TRACE
-        and loop not in alloc.loops
-        and all(loop in finalize.loops for finalize in finalizes)
-    )
+    return loop not in alloc.loops and all(loop in finalize.loops for finalize in finalizes)
