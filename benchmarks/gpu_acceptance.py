@@ -1,10 +1,10 @@
 """Run every acceptance kernel on a GPU against numpy, and print a table.
 
-    python benchmarks/gpu_acceptance.py [--only TEXT] [--pairs] [--no-warp-specialization]
+    python benchmarks/gpu_acceptance.py [--only TEXT] [--pairs] [--no-warp-specialization] [-j N]
 
-Needs a CUDA GPU, torch, and one tested TileLang. Kernels run under TileLang's default
-configuration unless told otherwise, so on Hopper the pipelined ones are warp-specialized.
-Exits with 1 on a mismatch or an error.
+Needs a CUDA GPU, torch, and one tested TileLang. Compiling takes nearly all of the time, and N
+processes share it. Kernels run under TileLang's default configuration unless told otherwise, so
+on Hopper the pipelined ones are warp-specialized. Exits with 1 on a mismatch or an error.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +52,27 @@ def run(case: Case, configs: dict[str, Any]) -> str:
     )
 
 
-def results(cases: list[Case], configs: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for case in cases:
-        try:
-            yield case.name, run(case, configs)
-        except Exception as error:
-            lines = str(error).strip().splitlines() or [""]
-            yield case.name, f"{type(error).__name__}: {lines[0][:300]}"
+@cache
+def by_name() -> dict[str, Case]:
+    return {case.name: case for case in [*all_cases(), *every_pair()]}
+
+
+def outcome(name: str, configs: dict[str, Any]) -> tuple[str, str]:
+    """The name, and what `run` says of the kernel, an error included."""
+    try:
+        return name, run(by_name()[name], configs)
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        return name, f"{type(error).__name__}: {lines[0][:300]}"
+
+
+def results(names: list[str], configs: dict[str, Any], jobs: int) -> Iterator[tuple[str, str]]:
+    judge = partial(outcome, configs=configs)
+    if jobs == 1:
+        yield from map(judge, names)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(judge, names)
 
 
 def main() -> int:
@@ -63,14 +80,15 @@ def main() -> int:
     parser.add_argument("--only", default="", help="kernels whose name holds this text")
     parser.add_argument("--pairs", action="store_true", help="all 110 pairs of threads and tile")
     parser.add_argument("--no-warp-specialization", action="store_true")
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="processes that compile and run")
     options = parser.parse_args()
     configs = {"tl.disable_warp_specialized": True} if options.no_warp_specialization else {}
     cases = [*all_cases(), *(every_pair() if options.pairs else [])]
-    chosen = [case for case in cases if options.only in case.name]
+    chosen = [case.name for case in cases if options.only in case.name]
     state = reducer_compat.status()
     print(f"TileLang {state.release}, mode {state.mode}, {torch.cuda.get_device_name()}")
     failed = 0
-    for name, problem in results(chosen, configs):
+    for name, problem in results(chosen, configs, options.jobs):
         if problem:
             failed += 1
             print(f"  {name:32} {problem}", flush=True)
