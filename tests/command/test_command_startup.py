@@ -198,3 +198,40 @@ def test_a_reader_that_goes_away_does_not_stop_the_rewriting(tmp_path: Path) -> 
     assert "Traceback" not in error
     assert "BrokenPipe" not in error
     assert (tmp_path / "z.py").read_text() == V2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "last"),
+    [
+        (("--check", "."), 1, "error[RM107]"),
+        (("--help",), 0, "up from each file."),
+        (("rules",), 0, ""),
+        (("--chek", "."), 2, ""),
+    ],
+)
+def test_a_process_ends_with_its_code_and_everything_it_printed(
+    kernel: Path, arguments: tuple[str, ...], code: int, last: str
+) -> None:
+    """The process exits without the interpreter's own clean-up, which would flush."""
+    done = subprocess.run(
+        [sys.executable, "-m", "reducer_migrate", *arguments],
+        cwd=kernel,
+        env={**ENVIRONMENT, "PYTHONUNBUFFERED": ""},
+        capture_output=True,
+        text=True,
+    )
+    expected = _in_process(kernel, arguments)
+    assert (done.returncode, done.stdout) == (code, expected)
+    assert last in done.stdout
+
+
+def _in_process(directory: Path, arguments: tuple[str, ...]) -> str:
+    script = f"from reducer_migrate.__main__ import main; main({list(arguments)!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=directory,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout
