@@ -1,4 +1,4 @@
-"""Whether the interpreter computes what a GPU computes, on the kernels of its tests.
+"""Whether the interpreter computes what a GPU computes, on the kernels of the tests.
 
     python benchmarks/simt_against_gpu.py save RESULTS.npz       where torch sees a GPU
     python benchmarks/simt_against_gpu.py compare RESULTS.npz    anywhere
@@ -8,7 +8,8 @@
 for each case, and exits with 1 where an output differs. Inputs are whole numbers where sums are
 reassociated, so that those are exact in any order and compare bit for bit; functions such as `exp`
 are compared within the bound in the case's row. Both sides need the same TileLang release, and the
-same `REDUCER_COMPAT`: TileLang's own lowering by default (`off`), ours with `canonical`.
+same `REDUCER_COMPAT`: TileLang's own lowering by default (`off`), ours with `canonical`, which also
+runs every acceptance kernel.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ STOCK = os.environ.setdefault("REDUCER_COMPAT", "off") == "off"
 
 import reducer_compat  # noqa: E402, F401
 from tests.compat.simt import kernels as k  # noqa: E402
+from tests.kernels import all_cases  # noqa: E402
 
 SEED = 29
 COMPILERS = 12
@@ -116,6 +118,11 @@ def cases() -> list[Case]:
             Case(f"finalize in batches of {b}", lambda b=b: k.batched(b), (ones,))
             for b in (1, 2, 8)
         ]  # type: ignore[misc]
+    if not STOCK:
+        found += [
+            Case(f"acceptance: {case.name}", case.build, case.arguments(), bound=case.rtol)
+            for case in all_cases()
+        ]
     return found
 
 
