@@ -228,7 +228,8 @@ def _rewritten(
         _located(part, [d for d in result.before.reported if d.code == "RM006"])
         for part, result in done
     )
-    left = [d for d in judgement.reported if d not in fixed]
+    groups = {part.first + ident for part, result in done for ident in result.abandoned}
+    left = [d for d in judgement.reported if d not in fixed and d.group not in groups]
     before = _final(judgement, (*left, *abandoned))
     if text == source.text:
         return Rewritten(text, before, before)

@@ -71,7 +71,10 @@ def make_plan(
     moves = _moves(reducer)
     if isinstance(moves, Refusal):
         return moves
-    moves = moves or _alloc_moves(reducer)
+    if not moves:
+        moves = _alloc_moves(reducer)
+        if isinstance(moves, Refusal):
+            return moves
     names = _Names(base, fresh(f"{reducer.timeline.name}_result", taken))
     actions = [*_actions(reducer, dialect, names), *moves]
     fix = Fix.UNSAFE if unsafe else Fix.SAFE
@@ -303,6 +306,8 @@ def _guard_obstacle(reducer: Reducer, flags: list[Branch]) -> str | None:
         for update in reducer.timeline.updates
     ):
         return "some updates are under the flag and some are not"
+    if first.text.startswith("match "):
+        return "a `case` cannot be asked again elsewhere"
     return None if _evaluable(reducer, first) else "the flag is bound inside the kernel"
 
 
@@ -317,14 +322,13 @@ def _in_all(frame: Frame, events: Sequence[Event]) -> bool:
     return all(frame in event.context for event in events)
 
 
-def _alloc_moves(reducer: Reducer) -> list[Action]:
+def _alloc_moves(reducer: Reducer) -> list[Action] | Refusal:
     """The move of an allocation under the compile-time conditions that its whole epoch is under.
 
-    With a flag off v2 has an allocation that is never opened. A flag that is bound inside the
-    kernel cannot be read up there; TileLang says so then.
+    With a flag off v2 has an allocation that is never opened.
     """
     timeline = reducer.timeline
-    moved = []
+    moved: list[Action] = []
     for alloc in timeline.allocs:
         flags = [
             branch
@@ -333,9 +337,18 @@ def _alloc_moves(reducer: Reducer) -> list[Action]:
             and _in_all(branch, timeline.inits)
             and not _in_all(branch, (alloc,))
         ]
-        if flags and all(_evaluable(reducer, flag) for flag in flags):
+        hidden = next((flag for flag in flags if not _evaluable(reducer, flag)), None)
+        if hidden is not None:
+            return Refusal(
+                "RM206",
+                alloc,
+                f"reducer `{timeline.name}` is opened only under {_written(hidden)}, which cannot "
+                "be asked where it is allocated",
+                "allocate the reducer where its epoch is",
+            )
+        if flags:
             moved.append(Guard(_statement(reducer, alloc), _conjunction(flags)))
-    return list(moved)
+    return moved
 
 
 def _conjunction(flags: Sequence[Branch]) -> str:
@@ -350,7 +363,7 @@ def _evaluable(reducer: Reducer, flag: Branch) -> bool:
     try:
         names = names_in(ast.parse(flag.text, mode="eval"))
     except SyntaxError:
-        return False  # the subject of a `match`
+        return False  # a `case`
     return not any(
         name in reducer.scope.bindings and name not in _parameters(reducer) for name in names
     )
@@ -367,10 +380,15 @@ def _refuse_move(event: Finalize, flag: Branch, why: str) -> Refusal:
     return Refusal(
         "RM221",
         event,
-        f"the finalize is under `if {flag.text}` and the init is not, and {why}",
-        "with the flag off the epoch would never close: put the allocation, the init, the "
-        f"updates and the finalize under one `if {flag.text}:`, or finalize in front of it",
+        f"the finalize is under {_written(flag)} and the init is not, and {why}",
+        "otherwise the epoch would never close: put the allocation, the init, the updates and "
+        f"the finalize under one {_written(flag)}, or finalize in front of it",
     )
+
+
+def _written(flag: Branch) -> str:
+    """The condition as the source has it."""
+    return f"`{flag.text}`" if flag.text.startswith("match ") else f"`if {flag.text}`"
 
 
 def _call(reducer: Reducer, event: Event) -> ast.Call:

@@ -140,6 +140,7 @@ DIFFERENCES: dict[str, Difference] = {
     "default_allocation": GUARD,
     **dict.fromkeys(
         (
+            "argument_order",
             "combine_forms",
             "identity_fills",
             "import_under_try",
