@@ -589,7 +589,7 @@ class _Walker:
     def _alloc(self, name: str, call: ast.Call, node: ast.stmt, context: Context) -> None:
         shape, dtype = argument(call, 0, "shape"), argument(call, 1, "dtype")
         if shape is None or dtype is None or any(key.arg is None for key in call.keywords):
-            self._unnamed(call, node, context, "its arguments are not spelled out")
+            self._unnamed(call, node, context, name, EscapeKind.UNPACKED)
             return
         op_node, replication = argument(call, 2, "op"), argument(call, 3, "replication")
         event = Alloc(
@@ -627,8 +627,16 @@ class _Walker:
             return next((op for op in Op if op.value == node.value), None)
         return None
 
-    def _unnamed(self, call: ast.Call, node: ast.stmt, context: Context, detail: str) -> None:
-        tracker = _Tracker("alloc_reducer", None, self._kernel)
+    def _unnamed(
+        self,
+        call: ast.Call,
+        node: ast.stmt,
+        context: Context,
+        name: str,
+        kind: EscapeKind = EscapeKind.TARGET,
+    ) -> None:
+        """An allocation that cannot be followed; `name` says where it goes."""
+        tracker = _Tracker(name, None, self._kernel)
         self._done.append(tracker)
         shape = argument(call, 0, "shape")
         replication = argument(call, 3, "replication")
@@ -638,7 +646,8 @@ class _Walker:
             replication=None if replication is None else self._text(replication),
         )
         self._add(tracker, alloc, Site(node, call))
-        event = Escape(**self._at(call, context), kind=EscapeKind.TARGET, detail=detail)
+        detail = ast.unparse(call.func) if kind is EscapeKind.UNPACKED else ""
+        event = Escape(**self._at(call, context), kind=kind, detail=detail)
         self._add(tracker, event, Site(node, call))
 
     # Expressions
@@ -685,6 +694,8 @@ class _Walker:
             self._unnamed(node.value, statement, context, ast.unparse(node.target))
         elif isinstance(node, ast.Compare) and _identity_test(node):
             return
+        elif isinstance(node, ast.FormattedValue) and self._tracked(node.value) is not None:
+            return  # what it is called
         else:
             inner = EscapeKind.OPERAND
             if isinstance(node, ast.Tuple | ast.List | ast.Dict | ast.Set | ast.Starred):
@@ -743,7 +754,7 @@ class _Walker:
         skip: ast.expr | None,
     ) -> None:
         if allocates(call, self._scope):
-            self._unnamed(call, statement, context, "it is used where it is allocated")
+            self._unnamed(call, statement, context, f"{ast.unparse(call.func)}(...)")
         self._scan(call.func, statement, context, holder=holder, skip=skip)
         arguments: list[tuple[int | str | None, ast.expr]] = [
             *enumerate(call.args),

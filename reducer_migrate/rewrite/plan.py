@@ -227,15 +227,22 @@ def _update(reducer: Reducer, event: Update, dialect: Dialect, names: _Names) ->
             yield ConvertUpdate(statement, rfc)
         return
     negate = event.form is UpdateForm.SUBTRACT
-    cast = reducer.timeline.allocs[0].dtype_text if negate and _cast_first(event) else None
+    alloc = reducer.timeline.allocs[0]
+    cast = alloc.dtype_text if negate and _cast_first(event, alloc) else None
     leaf = reducer.sites[event.ident].leaf
     wraps = negate and _is_unsigned(reducer.timeline.dtype)
     yield RewriteUpdate(statement, names.base, rfc, leaf, negate, cast, wraps)
 
 
-def _cast_first(event: Update) -> bool:
-    """Whether a contribution must be cast before it can be negated: bool and unsigned values."""
-    return _is_unsigned(event.contribution_dtype)
+def _cast_first(event: Update, alloc: Alloc) -> bool:
+    """Whether a contribution must be cast before it can be negated: bool and unsigned values.
+
+    So may be one whose dtype is a parameter (`$dtype`), unless it is that of the reducer.
+    """
+    dtype = event.contribution_dtype
+    if dtype is not None and dtype.startswith("$"):
+        return dtype != f"${alloc.dtype_text}"
+    return _is_unsigned(dtype)
 
 
 def _is_unsigned(dtype: str | None) -> bool:
@@ -308,7 +315,9 @@ def _guard_obstacle(reducer: Reducer, flags: list[Branch]) -> str | None:
         return "some updates are under the flag and some are not"
     if first.text.startswith("match "):
         return "a `case` cannot be asked again elsewhere"
-    return None if _evaluable(reducer, first) else "the flag is bound inside the kernel"
+    if all(_evaluable(reducer, first, alloc) for alloc in reducer.timeline.allocs):
+        return None
+    return "the flag is bound inside the kernel"
 
 
 def _alike(left: Branch, right: Branch) -> bool:
@@ -337,7 +346,7 @@ def _alloc_moves(reducer: Reducer) -> list[Action] | Refusal:
             and _in_all(branch, timeline.inits)
             and not _in_all(branch, (alloc,))
         ]
-        hidden = next((flag for flag in flags if not _evaluable(reducer, flag)), None)
+        hidden = next((flag for flag in flags if not _evaluable(reducer, flag, alloc)), None)
         if hidden is not None:
             return Refusal(
                 "RM206",
@@ -358,14 +367,22 @@ def _conjunction(flags: Sequence[Branch]) -> str:
     return " and ".join(f"not ({flag.text})" if flag.arm else f"({flag.text})" for flag in flags)
 
 
-def _evaluable(reducer: Reducer, flag: Branch) -> bool:
-    """Whether the flag can be read where the reducer is allocated: no local of the kernel."""
+def _evaluable(reducer: Reducer, flag: Branch, alloc: Alloc) -> bool:
+    """Whether the flag can be read at `alloc`, and is what it is further down.
+
+    A local of the kernel can where it is bound once, above.
+    """
     try:
         names = names_in(ast.parse(flag.text, mode="eval"))
     except SyntaxError:
         return False  # a `case`
-    return not any(
-        name in reducer.scope.bindings and name not in _parameters(reducer) for name in names
+    scope = reducer.scope
+    outside = _parameters(reducer)
+    return all(
+        name not in scope.bindings
+        or name in outside
+        or (name in scope.single and scope.single[name].lineno < alloc.span.line)
+        for name in names
     )
 
 

@@ -206,29 +206,44 @@ def test_an_allocation_to_a_name_of_another_scope_has_no_plain_name() -> None:
     assert escape.kind is EscapeKind.TARGET
 
 
-@pytest.mark.parametrize("use", ["acc.shape[0]", "acc.dtype", "acc is None", "isinstance(1, int)"])
+@pytest.mark.parametrize(
+    "use", ["acc.shape[0]", "acc.dtype", "acc is None", "isinstance(1, int)", "f'{acc}'"]
+)
 def test_metadata_is_no_use(use: str) -> None:
     assert events(EPOCH + f"x = {use}\n") == ["Alloc", "Init", "Update"]
 
 
 @pytest.mark.parametrize(
-    "binding",
+    ("binding", "name"),
     [
-        "self.acc = {}",
-        "a, b = {}, 1",
-        "accs = [{}]",
-        "a = b = {}",
-        "use({})",
-        "return {}",
-        "(acc := {})",
+        ("self.acc = {}", "self.acc"),
+        ("a, b = {}, 1", "T.alloc_reducer(...)"),
+        ("accs = [{}]", "T.alloc_reducer(...)"),
+        ("a = b = {}", "a"),
+        ("use({})", "T.alloc_reducer(...)"),
+        ("return {}", "T.alloc_reducer(...)"),
+        ("(acc := {})", "acc"),
     ],
 )
-def test_a_reducer_without_a_plain_name(binding: str) -> None:
+def test_a_reducer_without_a_plain_name(binding: str, name: str) -> None:
     call = 'T.alloc_reducer((1,), "float32", replication="all")'
     line = timeline(binding.format(call) + "\n")
 
     (escape,) = line.of(Escape)
-    assert escape.kind is EscapeKind.TARGET
+    assert (escape.kind, escape.detail) == (EscapeKind.TARGET, "")
+    assert line.name == name
+
+
+@pytest.mark.parametrize("arguments", ["*shape_and_dtype", "(1,), **options"])
+def test_an_allocation_whose_arguments_are_not_spelled_out(arguments: str) -> None:
+    line = timeline(f"acc = T.alloc_reducer({arguments})\n")
+
+    (escape,) = line.of(Escape)
+    assert (line.name, escape.kind, escape.detail) == (
+        "acc",
+        EscapeKind.UNPACKED,
+        "T.alloc_reducer",
+    )
 
 
 @pytest.mark.parametrize(

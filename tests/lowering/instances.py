@@ -29,6 +29,11 @@ INSTANCES: dict[str, tuple[Instance, ...]] = {
     "combine_forms": (("build", (64,)),),
     "default_allocation": (("build", (128,)),),
     "eager_jit": (("total", (("tensor", "float32", 64), ("tensor", "float32", 1))),),
+    "epoch_in_both_arms_of_a_flag": (
+        ("build", (64, True)),
+        ("build", (64, False)),
+        ("build", (16, True)),
+    ),
     "epoch_in_both_arms": (("build", (64, True)), ("build", (64, False))),
     "finalize_compile_time_flag_emptied": (("build", (64, True)), ("build", (64, False))),
     "finalize_compile_time_flag_hoisted": (("build", (64, True)), ("build", (64, False))),
@@ -52,6 +57,10 @@ INSTANCES: dict[str, tuple[Instance, ...]] = {
     "module_level_prim_func": (("main", ()),),
     "multiline_statements": (("build", (64, 16)),),
     "narrowing": (("build", (64,)),),
+    "negated_unknown_dtypes": (
+        ("build", (64, "uint8", "int32")),
+        ("build", (64, "float16", "float32")),
+    ),
     "negated_small_dtypes": (("build", (64,)),),
     "nested_ifs_and_elif": (
         ("build", (128, "sum")),

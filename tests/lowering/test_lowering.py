@@ -142,6 +142,7 @@ DIFFERENCES: dict[str, Difference] = {
         (
             "argument_order",
             "combine_forms",
+            "epoch_in_both_arms_of_a_flag",
             "identity_fills",
             "import_under_try",
             "shapes",

@@ -12,8 +12,9 @@ from reducer_rules.rule import Finding, SemanticRule, Target
 from reducer_rules.timeline import EscapeKind, Timeline
 
 _ELSEWHERE = frozenset({EscapeKind.ALIAS, EscapeKind.REBIND})
-#: What to do where it is not the reducer but the call around it that cannot be followed.
+#: What to do where the reducer stays in the function and cannot be followed all the same.
 _HELP = {
+    EscapeKind.TARGET: "bind the reducer to a name of its own in this function",
     EscapeKind.UNPACKED: "write the arguments of the call out, one by one",
     EscapeKind.PARAMETER: "drop the argument",
 }
