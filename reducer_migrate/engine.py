@@ -75,7 +75,7 @@ class Rewrite(NamedTuple):
     `text` equals the source's text where nothing changed, and `analysis` is its analysis.
     `remaining` has positions in `text`;
     `fixed` and `notes` have positions in the original: `fixed` is what the rewrite resolved, and
-    `notes` what a reader should know of how.
+    `notes` what a reader should know of how. `abandoned` names the groups that failed a check.
     """
 
     text: str
@@ -84,6 +84,7 @@ class Rewrite(NamedTuple):
     fixed: tuple[Diagnostic, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
     reducers: int = 0
+    abandoned: frozenset[int] = frozenset()
 
 
 class UnparsableError(ValueError):
@@ -429,7 +430,15 @@ def _result(
         if d.severity is not Severity.ERROR
         and (d in fixed or (d.code.startswith("RM2") and (d.code, d.reducer) not in still))
     )
-    return Rewrite(attempt.text, attempt.analysis, tuple(remaining), fixed, notes, len(reducers))
+    return Rewrite(
+        attempt.text,
+        attempt.analysis,
+        tuple(remaining),
+        fixed,
+        notes,
+        len(reducers),
+        frozenset(abandoned),
+    )
 
 
 def _abandoned(first: Diagnostic, reason: str) -> Diagnostic:

@@ -48,6 +48,7 @@ class Rewritten:
     """A rewrite: `before` has positions in the original text, `after` in the new one.
 
     `fixed` and `notes` (what a reader should know of how) have positions in the original.
+    `abandoned` names the groups that failed a check; one RM006 stands for all their findings.
     """
 
     text: str
@@ -56,6 +57,7 @@ class Rewritten:
     fixed: tuple[Diagnostic, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
     reducers: int = 0
+    abandoned: frozenset[int] = frozenset()
 
 
 def judge(source: Source, policy: Policy) -> Judgement:
@@ -74,16 +76,20 @@ def carry_out(judgement: Judgement, policy: Policy) -> Rewritten:
     selected = {group.ident for group in judgement.pending}
     done = rewrite(source, found, policy.options, selected)
     abandoned = tuple(d for d in done.remaining if d.code == "RM006")
-    left = tuple(d for d in judgement.reported if d not in done.fixed)
+    left = tuple(
+        d for d in judgement.reported if d not in done.fixed and d.group not in done.abandoned
+    )
     before = _without_rewrites(judgement, left, abandoned)
     if done.text == source.text:
-        return Rewritten(source.text, before, before)
+        return Rewritten(source.text, before, before, abandoned=done.abandoned)
     changed = Source.read(source.path, source.encode(done.text))
     after = Judgement(changed, done.analysis, _triage(changed, done.analysis, policy))
     if abandoned:
-        after = _without_rewrites(after, after.reported, abandoned)
+        # What still has a rewrite is what was abandoned.
+        others = tuple(d for d in after.reported if d.group is None)
+        after = _without_rewrites(after, others, abandoned)
     notes = tuple(d for d in done.notes if d in judgement.reported)
-    return Rewritten(done.text, before, after, done.fixed, notes, done.reducers)
+    return Rewritten(done.text, before, after, done.fixed, notes, done.reducers, done.abandoned)
 
 
 def _without_rewrites(

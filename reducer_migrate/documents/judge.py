@@ -58,7 +58,7 @@ def judge(path: str, raw: bytes, policy: Policy) -> Judgement:
     """
     if not is_document(path):
         return plain.judge(Source.read(path, raw), policy)
-    return _judge(_read(path, raw), policy)
+    return judge_document(_read(path, raw), policy)
 
 
 def carry_out(judgement: Judgement, policy: Policy) -> Rewritten:
@@ -75,33 +75,51 @@ def carry_out(judgement: Judgement, policy: Policy) -> Rewritten:
     done: list[tuple[Part, Rewritten]] = []
     adds_import = policy.options.add_import and not judgement.document.imports_compat
     for part in judgement.parts:
-        result = plain.carry_out(part.judgement, _region_policy(judgement.document, policy))
+        result, changes = carry_out_part(judgement.document, part, policy, adds_import)
+        adds_import = adds_import and not (changes and part.region.takes_import)
         done.append((part, result))
-        changes = list(hunks(part.region.source.text, result.text))
-        if changes and adds_import and part.region.takes_import:
-            changes.insert(0, _import(part))
-            adds_import = False
         edits += map(part.region.edit, changes)
         expected.append(part.region.body(_applied(part.region, changes)))
     text = apply_edits(judgement.source.text, tuple(edits))
     return _rewritten(judgement, policy, done, text, expected)
 
 
+def carry_out_part(
+    document: Document, part: Part, policy: Policy, adds_import: bool
+) -> tuple[Rewritten, list[Edit]]:
+    """The pending rewrites of one region, and the edits of its source that they come to.
+
+    `adds_import` puts `import reducer_compat` in front, where the region takes one.
+    """
+    result = plain.carry_out(part.judgement, _region_policy(document, policy))
+    changes = list(hunks(part.region.source.text, result.text))
+    if changes and adds_import and part.region.takes_import:
+        changes.insert(0, _import(part))
+    return result, changes
+
+
 def offers(judgement: Judgement, policy: Policy) -> dict[int, Offer]:
     """Each pending rewrite as a report carries it, where it passes the engine's checks."""
     if not isinstance(judgement, DocumentJudgement):
         return plain.offers(judgement, policy)
-    options = _region_policy(judgement.document, policy).options
     pending = {group.ident: group for group in judgement.pending}
-    made: dict[int, Offer] = {}
-    for part in judgement.parts:
-        source = part.region.source
-        for group in part.judgement.pending:
-            done = rewrite(source, part.judgement.found, options, {group.ident})
-            edits = [part.region.edit(edit) for edit in hunks(source.text, done.text)]
-            if edits:
-                ident = part.first + group.ident
-                made[ident] = offer(judgement.source, pending[ident], edits)
+    return {
+        ident: offer(judgement.source, pending[ident], edits)
+        for part in judgement.parts
+        for ident, edits in part_edits(judgement.document, part, policy).items()
+    }
+
+
+def part_edits(document: Document, part: Part, policy: Policy) -> dict[int, list[Edit]]:
+    """The edits of the file for each pending rewrite of one region that passes its checks."""
+    options = _region_policy(document, policy).options
+    source = part.region.source
+    made: dict[int, list[Edit]] = {}
+    for group in part.judgement.pending:
+        done = rewrite(source, part.judgement.found, options, {group.ident})
+        edits = [part.region.edit(edit) for edit in hunks(source.text, done.text)]
+        if edits:
+            made[part.first + group.ident] = edits
     return made
 
 
@@ -127,7 +145,8 @@ def _region_policy(document: Document, policy: Policy) -> Policy:
     return replace(policy, options=replace(options, target=target, add_import=False), baseline=None)
 
 
-def _judge(document: Document, policy: Policy) -> DocumentJudgement:
+def judge_document(document: Document, policy: Policy) -> DocumentJudgement:
+    """Find, and triage, what there is to say about the regions of a document."""
     faults = list(document.faults)
     parts: list[Part] = []
     first = 0
@@ -228,11 +247,12 @@ def _rewritten(
         _located(part, [d for d in result.before.reported if d.code == "RM006"])
         for part, result in done
     )
-    left = [d for d in judgement.reported if d not in fixed]
+    groups = {part.first + ident for part, result in done for ident in result.abandoned}
+    left = [d for d in judgement.reported if d not in fixed and d.group not in groups]
     before = _final(judgement, (*left, *abandoned))
     if text == source.text:
         return Rewritten(text, before, before)
-    after = _judge(_read(source.path, source.encode(text)), policy)
+    after = judge_document(_read(source.path, source.encode(text)), policy)
     bodies = [part.region.body(part.region.source.text) for part in after.parts]
     if bodies != expected:
         raise UnmappableError("the rewritten document does not read back as it was meant")

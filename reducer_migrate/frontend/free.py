@@ -49,6 +49,19 @@ def pattern_values(pattern: ast.pattern) -> Iterator[ast.expr]:
             yield child.cls
 
 
+def always_matches(case: ast.match_case) -> bool:
+    """Whether a `case` takes everything that the ones before it left."""
+    return case.guard is None and _irrefutable(case.pattern)
+
+
+def _irrefutable(pattern: ast.pattern) -> bool:
+    if isinstance(pattern, ast.MatchOr):
+        return any(map(_irrefutable, pattern.patterns))
+    return isinstance(pattern, ast.MatchAs) and (
+        pattern.pattern is None or _irrefutable(pattern.pattern)
+    )
+
+
 def free_names(node: ast.AST) -> Iterator[ast.Name]:
     """The names in the body of a nested scope that stand for something outside it.
 

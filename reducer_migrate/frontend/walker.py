@@ -19,6 +19,7 @@ from reducer_migrate.frontend.conditions import Conditions, join
 from reducer_migrate.frontend.free import (
     Comprehension,
     ComprehensionNode,
+    always_matches,
     comprehension_parts,
     free_names,
     outer_parts,
@@ -86,6 +87,14 @@ _WRITERS = {"copy": 1, "reduce": 1, "cumsum": 1, "gemm": 2, "atomic_add": 0, "at
 #: Operations that take the address of an element.
 _ADDRESS = frozenset({"address_of", "access_ptr", "tvm_access_ptr"})
 _METADATA = frozenset({"shape", "dtype", "name", "scope", "ndim"})
+#: The operations on a reducer, and the names of their parameters.
+_OPERATIONS = {
+    "clear": frozenset({"buffer"}),
+    "fill": frozenset({"buffer", "value"}),
+    "reducer_init": frozenset({"reducer", "init"}),
+    "reducer_update": frozenset({"target", "reducer", "indices", "index", "value"}),
+    "finalize_reducer": frozenset({"reducer", "dst", "batch", "annotations"}),
+}
 
 
 class _Place(TypedDict):
@@ -202,20 +211,27 @@ class _Walker:
             self._block(body, (*context, frame))
 
     def _on_match(self, node: ast.Match, context: Context) -> None:
+        """A `match` is the chain of `if` and `else` that it stands for."""
         self._scan(node.subject, node, context)
-        condition = self._conditions.of(node.subject)
-        text = ast.unparse(node.subject)
-        ident = self._frame(None)
-        for arm, case in enumerate(node.cases):
-            frame = Branch(ident, arm, condition, span_of(node), f"match {text}")
+        subject = self._conditions.of(node.subject)
+        text = f"match {ast.unparse(node.subject)}"
+        for case in node.cases:
+            condition = join(subject, self._conditions.of(case.guard))
             for value in pattern_values(case.pattern):
                 self._scan(value, node, context)
             for name in bound_names(case.pattern):
                 self._rebind(name, node, context)
-                self._conditions.bind(name, condition)
+                self._conditions.bind(name, subject)
             if case.guard is not None:
                 self._scan(case.guard, node, context)
-            self._block(case.body, (*context, frame))
+            if always_matches(case):
+                self._block(case.body, context)
+                continue
+            alike = f"{text}: {_case_text(case)}"
+            ident = self._frame(alike if condition is Condition.COMPILE_TIME else None)
+            taken = Branch(ident, 0, condition, span_of(node), alike)
+            self._block(case.body, (*context, taken))
+            context = (*context, replace(taken, arm=1))
 
     def _on_for(self, node: ast.For, context: Context) -> None:
         self._scan(node.iter, node, context)
@@ -309,9 +325,25 @@ class _Walker:
             if tracker is not None:
                 self._store(tracker, target, value, node, context)
                 return
-        self._scan(value, node, context, bare=EscapeKind.ALIAS)
+        tracker = self._tracked(value)
+        if tracker is not None and tracker.closed and all(map(self._only_read, targets)):
+            self._add_load(tracker, value, node, context, None)
+        else:
+            self._scan(value, node, context, bare=EscapeKind.ALIAS)
         for target in targets:
             self._bind_target(target, value, node, context)
+
+    def _only_read(self, target: ast.expr) -> bool:
+        """Whether a target is a name that is bound here alone and opens or closes no epoch.
+
+        Bound to a finalized reducer it stands for the result, as an ordinary fragment does.
+        """
+        if not isinstance(target, ast.Name) or target.id in self._scope.shared:
+            return False
+        return self._scope.bindings[target.id] == 1 and not any(
+            called(node) in _OPERATIONS and target.id in names_in(node)
+            for node in self._scope.nodes
+        )
 
     def _bind_target(
         self, target: ast.expr, value: ast.expr, node: ast.stmt, context: Context
@@ -399,9 +431,35 @@ class _Walker:
                 "reducer_update": self._reducer_update,
                 "finalize_reducer": self._finalize,
             }.get(called(call) or "")
-            if handler is not None and handler(call, node, context):
+            if handler is not None and (
+                self._not_spelled_out(call, node, context) or handler(call, node, context)
+            ):
                 return
         self._scan(call, node, context)
+
+    def _not_spelled_out(self, call: ast.Call, node: ast.Expr, context: Context) -> bool:
+        """An operation whose arguments cannot be told apart, or that has one v2 has no place for.
+
+        Every reducer among the arguments escapes into it.
+        """
+        known = _OPERATIONS[called(call) or ""]
+        unpacked = any(isinstance(value, ast.Starred) for value in call.args)
+        strange = [key.arg for key in call.keywords if key.arg is not None and key.arg not in known]
+        if any(key.arg is None for key in call.keywords) or unpacked:
+            kind, detail = EscapeKind.UNPACKED, ast.unparse(call.func)
+        elif strange:
+            kind, detail = EscapeKind.PARAMETER, f"{strange[0]}="
+        else:
+            return False
+        whole = [
+            name
+            for value in (*call.args, *(key.value for key in call.keywords))
+            for name in _whole_names(value)
+            if self._tracked(name) is not None
+        ]
+        for name in whole:
+            self._escape_node(name, kind, node, context, detail)
+        return bool(whole)
 
     # Operations on reducers. Each says whether it was one.
 
@@ -489,6 +547,8 @@ class _Walker:
         if tracker is None:
             return False
         second = argument(call, 1, "dst")
+        if isinstance(second, ast.Constant) and second.value is None:
+            second = None
         batch_node = argument(call, 2, "batch")
         positional = False
         if second is not None and self._is_batch(second, tracker):
@@ -528,7 +588,7 @@ class _Walker:
     def _alloc(self, name: str, call: ast.Call, node: ast.stmt, context: Context) -> None:
         shape, dtype = argument(call, 0, "shape"), argument(call, 1, "dtype")
         if shape is None or dtype is None or any(key.arg is None for key in call.keywords):
-            self._unnamed(call, node, context, "its arguments are not spelled out")
+            self._unnamed(call, node, context, name, EscapeKind.UNPACKED)
             return
         op_node, replication = argument(call, 2, "op"), argument(call, 3, "replication")
         event = Alloc(
@@ -566,8 +626,16 @@ class _Walker:
             return next((op for op in Op if op.value == node.value), None)
         return None
 
-    def _unnamed(self, call: ast.Call, node: ast.stmt, context: Context, detail: str) -> None:
-        tracker = _Tracker("alloc_reducer", None, self._kernel)
+    def _unnamed(
+        self,
+        call: ast.Call,
+        node: ast.stmt,
+        context: Context,
+        name: str,
+        kind: EscapeKind = EscapeKind.TARGET,
+    ) -> None:
+        """An allocation that cannot be followed; `name` says where it goes."""
+        tracker = _Tracker(name, None, self._kernel)
         self._done.append(tracker)
         shape = argument(call, 0, "shape")
         replication = argument(call, 3, "replication")
@@ -577,7 +645,8 @@ class _Walker:
             replication=None if replication is None else self._text(replication),
         )
         self._add(tracker, alloc, Site(node, call))
-        event = Escape(**self._at(call, context), kind=EscapeKind.TARGET, detail=detail)
+        detail = ast.unparse(call.func) if kind is EscapeKind.UNPACKED else ""
+        event = Escape(**self._at(call, context), kind=kind, detail=detail)
         self._add(tracker, event, Site(node, call))
 
     # Expressions
@@ -624,6 +693,8 @@ class _Walker:
             self._unnamed(node.value, statement, context, ast.unparse(node.target))
         elif isinstance(node, ast.Compare) and _identity_test(node):
             return
+        elif isinstance(node, ast.FormattedValue) and self._tracked(node.value) is not None:
+            return  # what it is called
         else:
             inner = EscapeKind.OPERAND
             if isinstance(node, ast.Tuple | ast.List | ast.Dict | ast.Set | ast.Starred):
@@ -682,7 +753,7 @@ class _Walker:
         skip: ast.expr | None,
     ) -> None:
         if allocates(call, self._scope):
-            self._unnamed(call, statement, context, "it is used where it is allocated")
+            self._unnamed(call, statement, context, f"{ast.unparse(call.func)}(...)")
         self._scan(call.func, statement, context, holder=holder, skip=skip)
         arguments: list[tuple[int | str | None, ast.expr]] = [
             *enumerate(call.args),
@@ -718,8 +789,19 @@ class _Walker:
         elif written is not None and place in (written, "dst", "out"):
             self._add_store(tracker, value, statement, context, f"`{ast.unparse(call.func)}`")
         else:
-            event = Load(**self._at(value, context), form=LoadForm.WHOLE, holder=holder)
-            self._add(tracker, event, Site(statement, value))
+            self._add_load(tracker, value, statement, context, holder)
+
+    def _add_load(
+        self,
+        tracker: _Tracker,
+        value: ast.expr,
+        statement: ast.stmt,
+        context: Context,
+        holder: int | None,
+    ) -> None:
+        """A read of the whole reducer."""
+        event = Load(**self._at(value, context), form=LoadForm.WHOLE, holder=holder)
+        self._add(tracker, event, Site(statement, value))
 
     def _load_element(
         self, node: ast.Subscript, statement: ast.stmt, context: Context, holder: int | None
@@ -897,6 +979,18 @@ def _resolved(dtype: str | None) -> str | None:
     return None if dtype is None or dtype.startswith("$") else dtype
 
 
+def _whole_names(node: ast.expr) -> list[ast.Name]:
+    """The names below `node` that are neither indexed nor asked for an attribute."""
+    parts = {
+        id(child.value)
+        for child in ast.walk(node)
+        if isinstance(child, ast.Subscript | ast.Attribute)
+    }
+    return [
+        child for child in ast.walk(node) if isinstance(child, ast.Name) and id(child) not in parts
+    ]
+
+
 def _slices(target: ast.Subscript) -> bool:
     return any(isinstance(part, ast.Slice | ast.Starred) for part in index_parts(target))
 
@@ -913,6 +1007,12 @@ def _without_leaf(value: ast.expr, leaf: updates.Leaf) -> ast.expr:
     for side in leaf.path[:-1]:
         parent = updates.operands(parent)[side]
     return updates.operands(parent)[1 - leaf.path[-1]]
+
+
+def _case_text(case: ast.match_case) -> str:
+    """`case 1 if flag`, on one line."""
+    guard = "" if case.guard is None else f" if {ast.unparse(case.guard)}"
+    return f"case {ast.unparse(case.pattern)}{guard}"
 
 
 def _identity_test(node: ast.Compare) -> bool:

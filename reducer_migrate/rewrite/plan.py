@@ -69,7 +69,10 @@ def make_plan(
     moves = _moves(reducer)
     if isinstance(moves, Refusal):
         return moves
-    moves = moves or _alloc_moves(reducer)
+    if not moves:
+        moves = _alloc_moves(reducer)
+        if isinstance(moves, Refusal):
+            return moves
     names = _Names(base, fresh(f"{reducer.timeline.name}_result", taken))
     actions = [*_actions(reducer, dialect, names), *moves]
     fix = Fix.UNSAFE if unsafe else Fix.SAFE
@@ -222,15 +225,22 @@ def _update(reducer: Reducer, event: Update, dialect: Dialect, names: _Names) ->
             yield ConvertUpdate(statement, rfc)
         return
     negate = event.form is UpdateForm.SUBTRACT
-    cast = reducer.timeline.allocs[0].dtype_text if negate and _cast_first(event) else None
+    alloc = reducer.timeline.allocs[0]
+    cast = alloc.dtype_text if negate and _cast_first(event, alloc) else None
     leaf = reducer.sites[event.ident].leaf
     wraps = negate and _is_unsigned(reducer.timeline.dtype)
     yield RewriteUpdate(statement, names.base, rfc, leaf, negate, cast, wraps)
 
 
-def _cast_first(event: Update) -> bool:
-    """Whether a contribution must be cast before it can be negated: bool and unsigned values."""
-    return _is_unsigned(event.contribution_dtype)
+def _cast_first(event: Update, alloc: Alloc) -> bool:
+    """Whether a contribution must be cast before it can be negated: bool and unsigned values.
+
+    So may be one whose dtype is a parameter (`$dtype`), unless it is that of the reducer.
+    """
+    dtype = event.contribution_dtype
+    if dtype is not None and dtype.startswith("$"):
+        return dtype != f"${alloc.dtype_text}"
+    return _is_unsigned(dtype)
 
 
 def _is_unsigned(dtype: str | None) -> bool:
@@ -301,7 +311,11 @@ def _guard_obstacle(reducer: Reducer, flags: list[Branch]) -> str | None:
         for update in reducer.timeline.updates
     ):
         return "some updates are under the flag and some are not"
-    return None if _evaluable(reducer, first) else "the flag is bound inside the kernel"
+    if first.text.startswith("match "):
+        return "a `case` cannot be asked again elsewhere"
+    if all(_evaluable(reducer, first, alloc) for alloc in reducer.timeline.allocs):
+        return None
+    return "the flag is bound inside the kernel"
 
 
 def _alike(left: Branch, right: Branch) -> bool:
@@ -315,14 +329,13 @@ def _in_all(frame: Frame, events: Sequence[Event]) -> bool:
     return all(frame in event.context for event in events)
 
 
-def _alloc_moves(reducer: Reducer) -> list[Action]:
+def _alloc_moves(reducer: Reducer) -> list[Action] | Refusal:
     """The move of an allocation under the compile-time conditions that its whole epoch is under.
 
-    With a flag off v2 has an allocation that is never opened. A flag that is bound inside the
-    kernel cannot be read up there; TileLang says so then.
+    With a flag off v2 has an allocation that is never opened.
     """
     timeline = reducer.timeline
-    moved = []
+    moved: list[Action] = []
     for alloc in timeline.allocs:
         flags = [
             branch
@@ -331,9 +344,18 @@ def _alloc_moves(reducer: Reducer) -> list[Action]:
             and _in_all(branch, timeline.inits)
             and not _in_all(branch, (alloc,))
         ]
-        if flags and all(_evaluable(reducer, flag) for flag in flags):
+        hidden = next((flag for flag in flags if not _evaluable(reducer, flag, alloc)), None)
+        if hidden is not None:
+            return Refusal(
+                "RM206",
+                alloc,
+                f"reducer `{timeline.name}` is opened only under {_written(hidden)}, which cannot "
+                "be asked where it is allocated",
+                "allocate the reducer where its epoch is",
+            )
+        if flags:
             moved.append(Guard(_statement(reducer, alloc), _conjunction(flags)))
-    return list(moved)
+    return moved
 
 
 def _conjunction(flags: Sequence[Branch]) -> str:
@@ -343,14 +365,22 @@ def _conjunction(flags: Sequence[Branch]) -> str:
     return " and ".join(f"not ({flag.text})" if flag.arm else f"({flag.text})" for flag in flags)
 
 
-def _evaluable(reducer: Reducer, flag: Branch) -> bool:
-    """Whether the flag can be read where the reducer is allocated: no local of the kernel."""
+def _evaluable(reducer: Reducer, flag: Branch, alloc: Alloc) -> bool:
+    """Whether the flag can be read at `alloc`, and is what it is further down.
+
+    A local of the kernel can where it is bound once, above.
+    """
     try:
         names = names_in(ast.parse(flag.text, mode="eval"))
     except SyntaxError:
-        return False  # the subject of a `match`
-    return not any(
-        name in reducer.scope.bindings and name not in _parameters(reducer) for name in names
+        return False  # a `case`
+    scope = reducer.scope
+    outside = _parameters(reducer)
+    return all(
+        name not in scope.bindings
+        or name in outside
+        or (name in scope.single and scope.single[name].lineno < alloc.span.line)
+        for name in names
     )
 
 
@@ -365,10 +395,15 @@ def _refuse_move(event: Finalize, flag: Branch, why: str) -> Refusal:
     return Refusal(
         "RM221",
         event,
-        f"the finalize is under `if {flag.text}` and the init is not, and {why}",
-        "with the flag off the epoch would never close: put the allocation, the init, the "
-        f"updates and the finalize under one `if {flag.text}:`, or finalize in front of it",
+        f"the finalize is under {_written(flag)} and the init is not, and {why}",
+        "otherwise the epoch would never close: put the allocation, the init, the updates and "
+        f"the finalize under one {_written(flag)}, or finalize in front of it",
     )
+
+
+def _written(flag: Branch) -> str:
+    """The condition as the source has it."""
+    return f"`{flag.text}`" if flag.text.startswith("match ") else f"`if {flag.text}`"
 
 
 def _call(reducer: Reducer, event: Event) -> ast.Call:

@@ -179,11 +179,13 @@ class _Editor(cst.CSTTransformer):
             return updated_node
         if key in self._hoists:
             return self._hoist(key, updated_node, alone)
-        lines: list[cst.BaseStatement] = [updated_node]
+        lines = [updated_node]
         if alone and isinstance(action, RewriteAlloc):
             lines += [cst.SimpleStatementLine([added]) for added in _additions(action)]
         else:
             lines = [self._with_additions(original_node, updated_node)]
+        if any(self._key(part) in self._changes for part in original_node.body):
+            lines = _with_lost_comments(original_node, lines)
         if key in self._guards:
             if not alone:
                 raise CannotEditError("a statement to put under a condition shares its line")
@@ -230,10 +232,19 @@ class _Editor(cst.CSTTransformer):
     def leave_If(
         self, original_node: cst.If, updated_node: cst.If
     ) -> cst.BaseStatement | cst.FlattenSentinel[cst.BaseStatement]:
-        moved = self._moved.pop(self._key(original_node), None) if self._moved else None
-        if moved is None:
-            return updated_node
-        return cst.FlattenSentinel([*moved, updated_node])
+        return self._after_moved(original_node, updated_node)
+
+    def leave_Match(
+        self, original_node: cst.Match, updated_node: cst.Match
+    ) -> cst.BaseStatement | cst.FlattenSentinel[cst.BaseStatement]:
+        return self._after_moved(original_node, updated_node)
+
+    def _after_moved(
+        self, original: cst.BaseStatement, updated: cst.BaseStatement
+    ) -> cst.BaseStatement | cst.FlattenSentinel[cst.BaseStatement]:
+        """A conditional behind the statements that were moved out of it."""
+        moved = self._moved.pop(self._key(original), None) if self._moved else None
+        return updated if moved is None else cst.FlattenSentinel([*moved, updated])
 
     def leave_IndentedBlock(
         self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
@@ -292,6 +303,49 @@ def _if(test: str, body: list[cst.BaseStatement], indent: str | None) -> cst.If:
         cst.IndentedBlock(lines, indent=indent),
         leading_lines=first.leading_lines,
     )
+
+
+class _Comments(cst.CSTVisitor):
+    """Collects the comments of a node, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[cst.Comment] = []
+
+    def visit_Comment(self, node: cst.Comment) -> None:
+        self.found.append(node)
+
+
+def _comments(*nodes: cst.CSTNode) -> list[cst.Comment]:
+    visitor = _Comments()
+    for node in nodes:
+        node.visit(visitor)
+    return visitor.found
+
+
+def _with_lost_comments(
+    before: cst.SimpleStatementLine, after: list[cst.SimpleStatementLine]
+) -> list[cst.SimpleStatementLine]:
+    """`after` with the comments that went with what was taken out of `before`.
+
+    One comment goes behind the statement where that is one line without a comment; otherwise they
+    go in front of it, a line each.
+    """
+    lost = _comments(before)
+    for kept in _comments(*after):
+        same = next((each for each in lost if each.value == kept.value), None)
+        if same is not None:
+            lost.remove(same)
+    if not lost:
+        return after
+    first, *rest = after
+    code = cst.Module([]).code_for_node(first.with_changes(leading_lines=()))
+    trailing = first.trailing_whitespace
+    if len(lost) == 1 and trailing.comment is None and code.count("\n") == 1:
+        ending = trailing.with_changes(whitespace=cst.SimpleWhitespace("  "), comment=lost[0])
+        return [first.with_changes(trailing_whitespace=ending), *rest]
+    own_lines = [cst.EmptyLine(comment=comment) for comment in lost]
+    return [first.with_changes(leading_lines=[*first.leading_lines, *own_lines]), *rest]
 
 
 def _ends_in_comment(line: cst.SimpleStatementLine) -> bool:
@@ -390,7 +444,26 @@ def _ends_line(comma: cst.Comma) -> bool:
     return isinstance(comma.whitespace_after, cst.ParenthesizedWhitespace)
 
 
+def _in_order(call: cst.Call, *parameters: str) -> cst.Call:
+    """`call` with the arguments for `parameters` first, in that order, the others after them.
+
+    Only the arguments change places: commas, line breaks and comments stay where they are.
+    """
+    named = {_keyword(argument): argument for argument in call.args}
+    positional = [argument for argument in call.args if not _keyword(argument)]
+    first = positional[: len(parameters)]
+    first += [named[name] for name in parameters[len(first) :] if name in named]
+    rest = [each for each in call.args if not any(each is chosen for chosen in first)]
+    places = zip(call.args, [*first, *rest], strict=True)
+    moved = [
+        each.with_changes(comma=place.comma, whitespace_after_arg=place.whitespace_after_arg)
+        for place, each in places
+    ]
+    return call.with_changes(args=moved)
+
+
 def _open(call: cst.Call, action: OpenEpoch) -> cst.Call:
+    call = _in_order(call, "buffer", "value")
     if action.keep:
         reducer, value = call.args[:2]
         if action.cast is not None:
@@ -414,7 +487,8 @@ def _positional(argument: cst.Arg) -> cst.Arg:
 
 
 def _close(call: cst.Call, result: str) -> cst.Call:
-    dropped = [argument for argument in call.args[1:] if _keyword(argument) in ("", "batch")]
+    call = _in_order(call, "reducer", "dst", "batch")
+    dropped = [argument for argument in call.args[1:] if _keyword(argument) in ("", "dst", "batch")]
     reducer, *kept = _without(call.args, dropped)
     arguments = _appended(_positional(reducer), cst.Arg(cst.Name(result)))
     return _called(call, "finalize_reducer", [*arguments, *kept])
@@ -423,8 +497,11 @@ def _close(call: cst.Call, result: str) -> cst.Call:
 def _appended(first: cst.Arg, added: cst.Arg) -> list[cst.Arg]:
     """`first` and `added`, the space in front of the closing parenthesis staying there."""
     closing = first.whitespace_after_arg
+    comma = first.comma
+    if isinstance(comma, cst.Comma) and comma.whitespace_after.empty:
+        comma = cst.MaybeSentinel.DEFAULT
     return [
-        first.with_changes(whitespace_after_arg=cst.SimpleWhitespace("")),
+        first.with_changes(comma=comma, whitespace_after_arg=cst.SimpleWhitespace("")),
         added.with_changes(whitespace_after_arg=closing),
     ]
 
@@ -548,11 +625,14 @@ def _parenthesized(value: cst.BaseExpression) -> cst.BaseExpression:
 
 def _convert(call: cst.Call, rfc: bool) -> cst.Call:
     if rfc:
+        call = _in_order(call, "target", "value")
         target = call.args[0].value
         if not isinstance(target, cst.Subscript):
             raise CannotEditError("an update has no subscript")
         value = _positional(call.args[1])
         return call.with_changes(args=[*_target_arguments(target, True), value])
+    named = {_keyword(argument) for argument in call.args}
+    call = _in_order(call, "reducer", "index" if "index" in named else "indices", "value")
     reducer, index, value = call.args[:3]
     parts = [index.value]
     if isinstance(index.value, cst.Tuple | cst.List):

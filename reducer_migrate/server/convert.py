@@ -6,6 +6,7 @@ server agree on, from 0: UTF-16 code units unless the client offers another.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -38,6 +39,17 @@ class Converter:
 
     def range(self, start: Position, end: Position) -> types.Range:
         return types.Range(self.position(start), self.position(max(start, end)))
+
+    def offset(self, place: types.Position) -> int:
+        """The character of the text that a position of the client names."""
+        starts = self.source.line_starts
+        if place.line >= len(starts):
+            return len(self.source.text)
+        line = self.source.line(place.line + 1)
+        columns = range(len(line) + 1)
+        return starts[place.line] + bisect_left(
+            columns, place.character, key=lambda column: self._units(line[:column])
+        )
 
     def diagnostic(self, found: Diagnostic) -> types.Diagnostic:
         return types.Diagnostic(

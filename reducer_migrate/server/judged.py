@@ -19,22 +19,38 @@ from reducer_migrate.source import Source
 
 @dataclass(frozen=True)
 class Judged:
-    """The findings of one version. `judgement` is None where the text does not parse."""
+    """The findings of one version of a text.
+
+    `offers` is the rewrite of each reducer that can be rewritten, `everything` all of them
+    together, None where there are none. Here there are none of either.
+    """
 
     source: Source
-    policy: Policy
     diagnostics: tuple[Diagnostic, ...]
-    judgement: Judgement | None = None
+
+    @property
+    def offers(self) -> dict[int, Offer]:
+        return {}
+
+    @property
+    def everything(self) -> Offer | None:
+        return None
+
+
+@dataclass(frozen=True)
+class JudgedFile(Judged):
+    """The findings of a whole file."""
+
+    judgement: Judgement
+    policy: Policy
 
     @cached_property
     def offers(self) -> dict[int, Offer]:
-        """The rewrite of each reducer that can be rewritten."""
-        return {} if self.judgement is None else offers(self.judgement, self.policy)
+        return offers(self.judgement, self.policy)
 
     @cached_property
     def everything(self) -> Offer | None:
-        """All rewrites together, None where there are none."""
-        if self.judgement is None or not self.judgement.pending:
+        if not self.judgement.pending:
             return None
         done = carry_out(self.judgement, self.policy)
         made = list(hunks(self.source.text, done.text))
@@ -50,5 +66,5 @@ def judge_text(path: str, text: str, policy: Policy) -> Judged:
         else:
             found = plain.judge(source, policy)
     except UnparsableError as error:
-        return Judged(source, policy, (fault.unparsable(source, error),))
-    return Judged(source, policy, found.reported, found)
+        return Judged(source, (fault.unparsable(source, error),))
+    return JudgedFile(source, found.reported, found, policy)

@@ -182,12 +182,16 @@ def extra_branches(event: Event, beyond: Event) -> tuple[Branch, ...]:
 
 
 def covers(
-    sources: Iterable[Event], target: Event, conditions: Container[Condition] = ALL_CONDITIONS
+    sources: Iterable[Event],
+    target: Event,
+    conditions: Container[Condition] = ALL_CONDITIONS,
+    given: Iterable[Branch] = (),
 ) -> bool:
     """Whether every path to `target` passes one of `sources`, loops taken to run at least once.
 
-    Only branches decided by one of `conditions` count.
+    Only branches decided by one of `conditions` count, and those `given` are known to be taken.
     """
+    taken = {(branch_key(branch), branch.arm) for branch in given}
     return _exhaustive(
         [
             frozenset(
@@ -195,6 +199,7 @@ def covers(
                 for branch in extra_branches(source, target)
                 if branch.condition in conditions
             )
+            - taken
             for source in sources
         ]
     )

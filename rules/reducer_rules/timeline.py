@@ -149,6 +149,8 @@ class EscapeKind(Enum):
     DELETE = "is deleted"
     TARGET = "is not bound to a plain name"
     OPERAND = "is used as an operand of another operation"
+    UNPACKED = "is given to a call whose arguments are not spelled out"
+    PARAMETER = "is given to a call with an argument that v2 has no place for"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -157,6 +157,12 @@ def test_after_finalize_another_combine_is_an_ordinary_store() -> None:
         ("match m:\n    case {'a': 1, **acc}: pass", EscapeKind.REBIND),
         ("A[0] = acc", EscapeKind.ALIAS),
         ("A[0] = acc + 1", EscapeKind.OPERAND),
+        ("T.fill(*[acc, 0])", EscapeKind.UNPACKED),
+        ("T.fill(acc, **kw)", EscapeKind.UNPACKED),
+        ("T.clear(**{'buffer': acc})", EscapeKind.UNPACKED),
+        ("T.finalize_reducer(acc, *rest)", EscapeKind.UNPACKED),
+        ("T.reducer_init(acc, **kw)", EscapeKind.UNPACKED),
+        ("T.fill(acc, 0, annotations={})", EscapeKind.PARAMETER),
     ],
 )
 def test_escapes(statement: str, kind: EscapeKind) -> None:
@@ -200,29 +206,44 @@ def test_an_allocation_to_a_name_of_another_scope_has_no_plain_name() -> None:
     assert escape.kind is EscapeKind.TARGET
 
 
-@pytest.mark.parametrize("use", ["acc.shape[0]", "acc.dtype", "acc is None", "isinstance(1, int)"])
+@pytest.mark.parametrize(
+    "use", ["acc.shape[0]", "acc.dtype", "acc is None", "isinstance(1, int)", "f'{acc}'"]
+)
 def test_metadata_is_no_use(use: str) -> None:
     assert events(EPOCH + f"x = {use}\n") == ["Alloc", "Init", "Update"]
 
 
 @pytest.mark.parametrize(
-    "binding",
+    ("binding", "name"),
     [
-        "self.acc = {}",
-        "a, b = {}, 1",
-        "accs = [{}]",
-        "a = b = {}",
-        "use({})",
-        "return {}",
-        "(acc := {})",
+        ("self.acc = {}", "self.acc"),
+        ("a, b = {}, 1", "T.alloc_reducer(...)"),
+        ("accs = [{}]", "T.alloc_reducer(...)"),
+        ("a = b = {}", "a"),
+        ("use({})", "T.alloc_reducer(...)"),
+        ("return {}", "T.alloc_reducer(...)"),
+        ("(acc := {})", "acc"),
     ],
 )
-def test_a_reducer_without_a_plain_name(binding: str) -> None:
+def test_a_reducer_without_a_plain_name(binding: str, name: str) -> None:
     call = 'T.alloc_reducer((1,), "float32", replication="all")'
     line = timeline(binding.format(call) + "\n")
 
     (escape,) = line.of(Escape)
-    assert escape.kind is EscapeKind.TARGET
+    assert (escape.kind, escape.detail) == (EscapeKind.TARGET, "")
+    assert line.name == name
+
+
+@pytest.mark.parametrize("arguments", ["*shape_and_dtype", "(1,), **options"])
+def test_an_allocation_whose_arguments_are_not_spelled_out(arguments: str) -> None:
+    line = timeline(f"acc = T.alloc_reducer({arguments})\n")
+
+    (escape,) = line.of(Escape)
+    assert (line.name, escape.kind, escape.detail) == (
+        "acc",
+        EscapeKind.UNPACKED,
+        "T.alloc_reducer",
+    )
 
 
 @pytest.mark.parametrize(
@@ -362,6 +383,54 @@ def test_finalizes(call: str, destination: str | None, batch: tuple[object, bool
     assert finalize.destination == destination
     got = None if finalize.batch is None else (finalize.batch.value, finalize.batch.positional)
     assert got == batch
+
+
+@pytest.mark.parametrize(
+    ("statements", "kinds"),
+    [
+        ("total = acc\nT.copy(total, B)\n", ["Load"]),
+        ("total = again = acc\nT.copy(total, B)\n", ["Load"]),
+        ("total: T.Buffer = acc\n", ["Load"]),
+        ("total = acc\ntotal = A\n", ["Escape"]),
+        ("total = acc\nT.clear(total)\n", ["Escape"]),
+        ("total = acc\nT.finalize_reducer(reducer=total)\n", ["Escape"]),
+        ("nonlocal total\ntotal = acc\n", ["Escape"]),
+        ("self.total = acc\n", ["Escape"]),
+        ("total = acc if flag else A\n", ["Escape"]),
+    ],
+)
+def test_a_name_for_a_finalized_reducer_is_one_for_its_result(
+    statements: str, kinds: list[str]
+) -> None:
+    assert events(EPOCH + "T.finalize_reducer(acc)\n" + statements)[4:] == kinds
+
+
+def test_a_match_is_the_conditionals_that_it_stands_for() -> None:
+    body = """\
+    acc = T.alloc_reducer((1,), "float32")
+    match op:
+        case "sum" | "mean":
+            T.clear(acc)
+        case "max" if flag:
+            T.fill(acc, 1)
+        case _:
+            T.fill(acc, 2)
+    T.fill(acc, 3)
+    """
+    first, second, third, after = timeline(body).inits
+
+    texts = ["match op: case 'sum' | 'mean'", "match op: case 'max' if flag"]
+    assert [(branch.text, branch.arm) for branch in first.branches] == [(texts[0], 0)]
+    assert [(branch.text, branch.arm) for branch in second.branches] == [
+        (texts[0], 1),
+        (texts[1], 0),
+    ]
+    assert [(branch.text, branch.arm) for branch in third.branches] == [
+        (texts[0], 1),
+        (texts[1], 1),
+    ]
+    assert after.branches == ()
+    assert {branch.condition for branch in third.branches} == {Condition.COMPILE_TIME}
 
 
 def test_forms_of_inits() -> None:

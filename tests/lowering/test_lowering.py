@@ -140,7 +140,9 @@ DIFFERENCES: dict[str, Difference] = {
     "default_allocation": GUARD,
     **dict.fromkeys(
         (
+            "argument_order",
             "combine_forms",
+            "epoch_in_both_arms_of_a_flag",
             "identity_fills",
             "import_under_try",
             "shapes",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reducer_migrate import migrate
 from reducer_migrate.engine import Options, Rewrite, analyse, rewrite
 from reducer_migrate.source import Source
 
@@ -75,11 +76,20 @@ def test_a_comment_between_the_operands_of_max_stays() -> None:
     assert "T.reducer_update(acc[0],  # so far\n          a)" in result.text
 
 
-def test_a_rewrite_that_would_lose_a_comment_is_abandoned() -> None:
-    text = epoch("acc[0] = (acc[0]  # so far\n        + a)")
-    result = migrated(text)
+#: A statement that shares its line with a loop has no line of its own to put a comment on.
+ABANDONED = """\
+acc = T.alloc_reducer((1,), "float32", replication="all")
+T.clear(acc)
+for i in T.Parallel(8): acc[0] = (acc[0]  # so far
+        + a)
+T.finalize_reducer(acc)
+"""
 
-    assert result.text == text
+
+def test_a_rewrite_that_would_lose_a_comment_is_abandoned() -> None:
+    result = migrated(ABANDONED)
+
+    assert result.text == ABANDONED
     (diagnostic,) = result.remaining
     assert (diagnostic.code, diagnostic.start.line) == ("RM006", 1)
     assert diagnostic.message == "reducer `acc` is not rewritten: a comment would be lost"
@@ -87,11 +97,42 @@ def test_a_rewrite_that_would_lose_a_comment_is_abandoned() -> None:
 
 def test_one_abandoned_reducer_does_not_hold_back_another() -> None:
     good = epoch("acc[0] += a").replace("acc", "good")
-    result = migrated(good + epoch("acc[0] = (acc[0]  # so far\n        + a)"))
+    result = migrated(good + ABANDONED)
 
     assert "T.reducer_update(good[0], a)" in result.text
     assert "acc[0] = (acc[0]  # so far" in result.text
     assert [diagnostic.code for diagnostic in result.remaining] == ["RM006"]
+
+
+@pytest.mark.parametrize("before", ["", epoch("acc[0] += a").replace("acc", "good")])
+def test_an_abandoned_rewrite_stands_for_the_findings_of_its_reducer(before: str) -> None:
+    result = migrate(before + ABANDONED)
+
+    assert [diagnostic.code for diagnostic in result.remaining] == ["RM006"]
+
+
+@pytest.mark.parametrize(
+    ("update", "expected"),
+    [
+        ("acc[0] = (acc[0]  # so far\n        + a)", "T.reducer_update(acc[0], a)  # so far"),
+        (
+            "acc[0] = (acc[0]  # so far\n        + a)  # type: ignore",
+            "# so far\n    T.reducer_update(acc[0], a)  # type: ignore",
+        ),
+        (
+            "acc[0] = (acc[0]  # so far\n        +  # plus\n        a)",
+            "# so far\n    # plus\n    T.reducer_update(acc[0], a)",
+        ),
+        (
+            "acc[0] = (a  # this\n        - b  # less\n        + acc[0])",
+            "# less\n    T.reducer_update(acc[0], a  # this\n        - b)",
+        ),
+    ],
+)
+def test_comments_beside_what_is_taken_out_stay(update: str, expected: str) -> None:
+    result = migrated(epoch(update))
+
+    assert f"    {expected}\n" in result.text
 
 
 @pytest.mark.parametrize(

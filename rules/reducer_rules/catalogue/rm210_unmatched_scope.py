@@ -63,6 +63,29 @@ if B[0] > 0:
     T.finalize_reducer(acc)
     B[0] = acc[0]
 """,
+        """\
+import tilelang.language as T
+
+
+def make(total: bool):
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=128):
+            if total:
+                acc = T.alloc_reducer((1,), "float32", "sum", replication="all")
+                T.clear(acc)
+                for i in T.Parallel(8):
+                    acc[0] += A[i]
+            else:
+                acc = T.alloc_reducer((1,), "float32", "max", replication="all")
+                T.clear(acc)
+                for i in T.Parallel(8):
+                    acc[0] = T.max(acc[0], A[i])
+            T.finalize_reducer(acc)
+            T.copy(acc, B)
+
+    return kernel
+""",
     )
     invalid = (
         """\
@@ -123,10 +146,13 @@ def _outside(opener: Event, finalize: Finalize, life: Lifetime) -> Frame | None:
         if inner[position : position + 1] != (frame,):
             return frame
     openers = [other for other in life.openers if precedes(other, finalize)]
-    if covers(openers, finalize, {Condition.COMPILE_TIME}):
+    traced = {Condition.COMPILE_TIME}
+    # A trace that allocates takes the flags that the allocation is under.
+    given = [branch for branch in life.alloc.branches if branch.condition in traced]
+    if covers(openers, finalize, traced, given):
         return None
     branches = extra_branches(opener, finalize)
-    return next(b for b in branches if b.condition is Condition.COMPILE_TIME)
+    return next(b for b in branches if b.condition in traced and b not in given)
 
 
 def _inside(frame: Frame) -> str:

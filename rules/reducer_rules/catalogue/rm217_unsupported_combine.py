@@ -5,6 +5,7 @@ https://github.com/tile-ai/tilelang/issues/2897
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from reducer_rules.monoid import Op, is_float
@@ -26,6 +27,8 @@ _INSTEAD = {
     "any": 'reduce with op="max", or op="bitor" on an integer dtype',
     "all": 'reduce with op="min", or op="bitand" on an integer dtype',
 }
+#: A string literal without escapes, and nothing around it.
+_PLAIN = re.compile(r"(?P<quote>[\"'])(?P<content>[^\"'\\]*)(?P=quote)")
 
 
 class UnsupportedCombine(SemanticRule):
@@ -114,6 +117,5 @@ def _problem(alloc: Alloc, target: Target) -> tuple[str, str] | None:
 
 def _literal(text: str | None) -> str | None:
     """The content of a plain string literal, or None for any other expression."""
-    if text is None or len(text) < 2 or text[0] not in "\"'" or text[-1] != text[0]:
-        return None
-    return text.strip(text[0])
+    found = _PLAIN.fullmatch(text or "")
+    return found["content"] if found else None

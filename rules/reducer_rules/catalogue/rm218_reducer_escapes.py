@@ -12,6 +12,12 @@ from reducer_rules.rule import Finding, SemanticRule, Target
 from reducer_rules.timeline import EscapeKind, Timeline
 
 _ELSEWHERE = frozenset({EscapeKind.ALIAS, EscapeKind.REBIND})
+#: What to do where the reducer stays in the function and cannot be followed all the same.
+_HELP = {
+    EscapeKind.TARGET: "bind the reducer to a name of its own in this function",
+    EscapeKind.UNPACKED: "write the arguments of the call out, one by one",
+    EscapeKind.PARAMETER: "drop the argument",
+}
 
 
 class ReducerEscapes(SemanticRule):
@@ -62,6 +68,22 @@ for i in T.Parallel(8):
 T.finalize_reducer(acc)
 T.copy(acc, B)
 """,
+        """\
+acc = T.alloc_reducer((1,), "float32", replication="all")
+T.fill(acc, **opening)
+for i in T.Parallel(8):
+    acc[0] += A[i]
+T.finalize_reducer(acc)
+T.copy(acc, B)
+""",
+        """\
+acc = T.alloc_reducer((1,), "float32", replication="all")
+T.fill(acc, 0, annotations={"hint": 1})
+for i in T.Parallel(8):
+    acc[0] += A[i]
+T.finalize_reducer(acc)
+T.copy(acc, B)
+""",
     )
 
     def check(self, timeline: Timeline, target: Target) -> Iterator[Finding]:
@@ -72,5 +94,6 @@ T.copy(acc, B)
                     escape,
                     f"reducer `{timeline.name}` {escape.kind.value}{detail}",
                     target,
+                    help=_HELP.get(escape.kind),
                     label="escapes here",
                 )

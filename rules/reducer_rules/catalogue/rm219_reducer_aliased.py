@@ -19,7 +19,8 @@ class ReducerAliased(SemanticRule):
     explanation = (
         "Under a second name its statements cannot be told from those on another buffer, so a "
         "rewrite could miss some of them. The RFC (tile-ai/tilelang#2897) rejects aliasing of a "
-        "reducer, and TileLang from 0.1.14 on refuses it where it reaches the IR."
+        "reducer, and TileLang from 0.1.14 on refuses it where it reaches the IR. A name that is "
+        "given to a finalized reducer once, and only read, is a name of its result and no finding."
     )
     help = "use one name for the reducer throughout"
     valid = (
@@ -37,8 +38,8 @@ T.clear(acc)
 for i in T.Parallel(8):
     acc[0] += A[i]
 T.finalize_reducer(acc)
-total = acc[0]
-B[0] = total
+total = acc
+T.copy(total, B)
 """,
     )
     invalid = (
@@ -57,7 +58,7 @@ T.clear(acc)
 for i in T.Parallel(8):
     acc[0] += A[i]
 T.finalize_reducer(acc)
-total = acc
+total = acc if wide else A
 T.copy(total, B)
 """,
     )

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
+from reducer_migrate.cli import command
 from reducer_migrate.server.command import server
 from reducer_migrate.server.judged import judge_text
 
@@ -46,17 +47,20 @@ class Client(LanguageClient):
     def __init__(self) -> None:
         super().__init__("tests", "1")
         self.published: asyncio.Queue[types.PublishDiagnosticsParams] = asyncio.Queue()
+        self.shown: list[str] = []
 
     async def codes(self) -> list[str]:
         params = await asyncio.wait_for(self.published.get(), 30)
         return [str(each.code) for each in params.diagnostics]
 
 
-def session(tmp_path: Path, script: Callable[[Client, str], Awaitable[None]]) -> None:
-    """Run `script` against a fresh server for one file in `tmp_path`."""
-    (tmp_path / "reducer-migrate.toml").write_text('tilelang = "0.1.15"\n')
-    path = tmp_path / "kernel.py"
-    path.write_text(V1)
+def session(
+    tmp_path: Path, script: Callable[[Client, str], Awaitable[None]], opened: str = "kernel.py"
+) -> None:
+    """Run `script` against a fresh server for one file in `tmp_path`, opened if it is Python."""
+    with (tmp_path / "reducer-migrate.toml").open("a") as configuration:
+        configuration.write('tilelang = "0.1.15"\n')
+    path = tmp_path / opened
 
     async def main() -> None:
         client = Client()
@@ -64,6 +68,10 @@ def session(tmp_path: Path, script: Callable[[Client, str], Awaitable[None]]) ->
         @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         def published(params: types.PublishDiagnosticsParams) -> None:
             client.published.put_nowait(params)
+
+        @client.feature(types.WINDOW_SHOW_MESSAGE)
+        def shown(params: types.ShowMessageParams) -> None:
+            client.shown.append(params.message)
 
         paths = os.pathsep.join(str(ROOT / part) for part in ("", "rules", "compat"))
         environment = {**os.environ, "PYTHONPATH": paths}
@@ -73,8 +81,9 @@ def session(tmp_path: Path, script: Callable[[Client, str], Awaitable[None]]) ->
         )
         client.initialized(types.InitializedParams())
         uri = path.as_uri()
-        item = types.TextDocumentItem(uri, "python", 1, V1)
-        client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        if path.suffix == ".py":
+            item = types.TextDocumentItem(uri, "python", 1, V1)
+            client.text_document_did_open(types.DidOpenTextDocumentParams(item))
         await script(client, uri)
         await client.shutdown_async(None)
         client.exit(None)
@@ -158,6 +167,136 @@ def test_fixes_give_the_rewrite(tmp_path: Path, kind: str) -> None:
         assert applied(V1, list(action.edit.changes[uri])) == V2
 
     session(tmp_path, script)
+
+
+def test_the_baseline_of_the_configuration_counts(tmp_path: Path) -> None:
+    (tmp_path / "reducer-migrate.toml").write_text('baseline = "known.json"\n')
+    (tmp_path / "kernel.py").write_text(V1)
+    known = str(tmp_path / "known.json")
+    CliRunner().invoke(command, ["--baseline", known, "--write-baseline", str(tmp_path)])
+
+    async def script(client: Client, uri: str) -> None:
+        assert await client.codes() == []
+        change(client, uri, 2, V1 + "acc[0] += 1\n")
+        assert await client.codes() == ["RM205"]
+        Path(known).write_text("no JSON")
+        watched = types.DidChangeWatchedFilesParams([])
+        client.workspace_did_change_watched_files(watched)
+        assert "RM205" in await client.codes()
+        assert ["the baseline is no JSON" in message for message in client.shown] == [True]
+
+    session(tmp_path, script)
+
+
+CELLS = (V1, "# a heading", "%time f()\n" + V1.replace("acc", "top"))
+
+
+def notebook(folder: str) -> types.DidOpenNotebookDocumentParams:
+    """A notebook of a code cell, a heading and a cell with a magic."""
+    kinds = (
+        types.NotebookCellKind.Code,
+        types.NotebookCellKind.Markup,
+        types.NotebookCellKind.Code,
+    )
+    uris = [f"{folder}#cell{number}" for number in range(3)]
+    cells = [types.NotebookCell(kind, uri) for kind, uri in zip(kinds, uris, strict=True)]
+    document = types.NotebookDocument(folder, "jupyter-notebook", 1, cells)
+    texts = [
+        types.TextDocumentItem(uri, "python" if number != 1 else "markdown", 1, text)
+        for number, (uri, text) in enumerate(zip(uris, CELLS, strict=True))
+    ]
+    return types.DidOpenNotebookDocumentParams(document, texts)
+
+
+def edited(
+    uri: str, version: int, cells: types.NotebookDocumentCellChanges
+) -> types.DidChangeNotebookDocumentParams:
+    return types.DidChangeNotebookDocumentParams(
+        types.VersionedNotebookDocumentIdentifier(version, uri),
+        types.NotebookDocumentChangeEvent(cells=cells),
+    )
+
+
+async def by_cell(client: Client, count: int) -> dict[str, list[str]]:
+    """What is published next, by the number of the cell."""
+    found = {}
+    for _ in range(count):
+        params = await asyncio.wait_for(client.published.get(), 30)
+        found[params.uri[-1]] = [str(each.code) for each in params.diagnostics]
+    return found
+
+
+def test_the_cells_of_a_notebook_have_their_own_diagnostics(tmp_path: Path) -> None:
+    v1 = ["RM101", "RM103", "RM104", "RM107"]
+
+    async def script(client: Client, uri: str) -> None:
+        client.notebook_document_did_open(notebook(uri))
+        assert await by_cell(client, 3) == {"0": v1, "1": [], "2": v1}
+
+        # The update of the first cell stops being one: a part of its text is replaced. The face
+        # in front of it is two units of the client.
+        line = V1.split("\n")[4]
+        place = types.Position(4, line.index("+=") + 1)
+        part = types.TextDocumentContentChangePartial(
+            types.Range(place, types.Position(4, place.character + 1)), "*"
+        )
+        content = types.NotebookDocumentCellContentChanges(
+            types.VersionedTextDocumentIdentifier(2, f"{uri}#cell0"), [part]
+        )
+        cells = types.NotebookDocumentCellChanges(text_content=[content])
+        client.notebook_document_did_change(edited(uri, 2, cells))
+        assert await by_cell(client, 3) == {"0": ["RM202"], "1": [], "2": v1}
+
+        # The first cell goes.
+        structure = types.NotebookDocumentCellChangeStructure(
+            types.NotebookCellArrayChange(0, 1),
+            did_close=[types.TextDocumentIdentifier(f"{uri}#cell0")],
+        )
+        cells = types.NotebookDocumentCellChanges(structure=structure)
+        client.notebook_document_did_change(edited(uri, 3, cells))
+        assert await by_cell(client, 3) == {"0": [], "1": [], "2": v1}
+
+    session(tmp_path, script, "kernels.ipynb")
+
+
+@pytest.mark.parametrize("kind", ["quickfix", "source.fixAll.reducer-migrate"])
+def test_a_fix_in_a_cell_is_an_edit_of_that_cell(tmp_path: Path, kind: str) -> None:
+    async def script(client: Client, uri: str) -> None:
+        client.notebook_document_did_open(notebook(uri))
+        await by_cell(client, 3)
+        cell = f"{uri}#cell2"
+        (action,) = await actions(client, cell, 5, kind)
+        assert action.edit is not None
+        assert action.edit.changes is not None
+        rewritten = applied(CELLS[2], list(action.edit.changes[cell]))
+        assert rewritten == "%time f()\n" + V2.replace("acc", "top")
+        hover = await client.text_document_hover_async(
+            types.HoverParams(types.TextDocumentIdentifier(cell), types.Position(3, 3))
+        )
+        assert hover is not None
+
+    session(tmp_path, script, "kernels.ipynb")
+
+
+def test_an_import_of_the_runtime_in_one_cell_counts_for_the_others(tmp_path: Path) -> None:
+    (tmp_path / "reducer-migrate.toml").write_text("with-compat = true\n")
+
+    async def script(client: Client, uri: str) -> None:
+        client.notebook_document_did_open(notebook(uri))
+        await by_cell(client, 3)
+        (before,) = await actions(client, f"{uri}#cell0", 4, "source.fixAll.reducer-migrate")
+        assert "import reducer_compat" in str(before.edit)
+        content = types.NotebookDocumentCellContentChanges(
+            types.VersionedTextDocumentIdentifier(2, f"{uri}#cell2"),
+            [types.TextDocumentContentChangeWholeDocument("import reducer_compat\n")],
+        )
+        cells = types.NotebookDocumentCellChanges(text_content=[content])
+        client.notebook_document_did_change(edited(uri, 2, cells))
+        await by_cell(client, 3)
+        (after,) = await actions(client, f"{uri}#cell0", 4, "source.fixAll.reducer-migrate")
+        assert "import reducer_compat" not in str(after.edit)
+
+    session(tmp_path, script, "kernels.ipynb")
 
 
 def test_a_warm_pass_is_quick(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ def test_a_literal_that_is_no_operation(name: str, help: str) -> None:
 def test_an_operation_that_is_not_static() -> None:
     assert said("RM217", combined(None, "op")) == []
     assert said("RM217", combined(None, 'ops["x"]')) == []
+    assert said("RM217", combined(None, '"max" if largest else "sum"')) == []
 
 
 def test_prod_needs_reducer_compat() -> None:

@@ -23,7 +23,6 @@ def escaping(kind: EscapeKind, detail: str = "") -> Sketch:
         (EscapeKind.CONTAINER, "reducer `acc` is stored in a container: `x`"),
         (EscapeKind.ADDRESS, "reducer `acc` has its storage taken: `x`"),
         (EscapeKind.DELETE, "reducer `acc` is deleted: `x`"),
-        (EscapeKind.TARGET, "reducer `acc` is not bound to a plain name: `x`"),
         (EscapeKind.OPERAND, "reducer `acc` is used as an operand of another operation: `x`"),
     ],
 )
@@ -31,6 +30,33 @@ def test_how_it_escapes_is_said(kind: EscapeKind, message: str) -> None:
     (found,) = findings("RM218", escaping(kind, "x"))
     assert (found.span.line, found.message) == (2, message)
     assert found.help == "keep the whole epoch in one function, and pass its result on"
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "help"),
+    [
+        (
+            EscapeKind.TARGET,
+            "reducer `acc` is not bound to a plain name: `x`",
+            "bind the reducer to a name of its own in this function",
+        ),
+        (
+            EscapeKind.UNPACKED,
+            "reducer `acc` is given to a call whose arguments are not spelled out: `x`",
+            "write the arguments of the call out, one by one",
+        ),
+        (
+            EscapeKind.PARAMETER,
+            "reducer `acc` is given to a call with an argument that v2 has no place for: `x`",
+            "drop the argument",
+        ),
+    ],
+)
+def test_what_stays_in_the_function_has_its_own_way_out(
+    kind: EscapeKind, message: str, help: str
+) -> None:
+    (found,) = findings("RM218", escaping(kind, "x"))
+    assert (found.message, found.help) == (message, help)
 
 
 def test_without_a_detail() -> None:
