@@ -26,6 +26,7 @@ _EPILOG = """\
 Commands, beside paths (a path of that name is written ./rules):
   reducer-migrate explain CODE            what a code means, with examples
   reducer-migrate rules                   the table of all codes
+  reducer-migrate verify FILE[::KERNEL]   run kernels before and after the rewrite, and compare
   reducer-migrate completion SHELL        completion for bash, zsh or fish
   reducer-migrate server                  the language server, for editors
 

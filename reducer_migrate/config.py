@@ -29,7 +29,8 @@ class Config(NamedTuple):
     """What one file, or the command line, asks for. None means: not said.
 
     `tilelang` is a release or `any`, and `place` says where that is written, as
-    `pyproject.toml:12`. `baseline` is an absolute path. `extend_select`, `per_file_ignores` and
+    `pyproject.toml:12`. `baseline` is an absolute path. `verify` holds the arguments of kernels, by
+    name; those of one kernel are pairs in their turn. `extend_select`, `per_file_ignores` and
     `exclude` add up over the levels; of everything else the nearest level counts.
     """
 
@@ -48,6 +49,7 @@ class Config(NamedTuple):
     include_docs: bool | None = None
     strict: bool | None = None
     with_compat: bool | None = None
+    verify: tuple[tuple[str, Any], ...] | None = None
 
     def over(self, other: Config) -> Config:
         """This configuration (the options) laid over `other` (the file)."""
@@ -256,6 +258,22 @@ class _Reader(NamedTuple):
         globs = self.strings(key, value)
         return (Globs(self.directory, globs),) if globs else ()
 
+    def arguments(self, key: str, value: object) -> tuple[tuple[str, Any], ...]:
+        if not isinstance(value, dict):
+            raise self.error(key, f"must be a table from name to value, not {_kind(value)}")
+        return tuple(
+            (name, self.arguments(name, each) if isinstance(each, dict) else self.value(name, each))
+            for name, each in value.items()
+        )
+
+    def value(self, key: str, value: object) -> object:
+        items = value if isinstance(value, list) else [value]
+        for item in items:
+            if not isinstance(item, (bool, int, float, str)):
+                wanted = "a number, a string, a boolean, or a list of them"
+                raise self.error(key, f"must be {wanted}, not {_kind(item)}")
+        return tuple(items) if isinstance(value, list) else value
+
     def file(self, key: str, value: object) -> str:
         return os.path.abspath(os.path.join(self.directory, self.string(key, value)))
 
@@ -278,6 +296,7 @@ _KEYS: Mapping[str, Callable[[_Reader, str, object], object]] = {
     "include-docs": _Reader.boolean,
     "strict": _Reader.boolean,
     "with-compat": _Reader.boolean,
+    "verify": _Reader.arguments,
 }
 
 

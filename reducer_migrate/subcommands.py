@@ -14,6 +14,7 @@ SUBCOMMANDS = {
     "explain": "reducer_migrate.catalogue_commands:explain",
     "rules": "reducer_migrate.catalogue_commands:rules",
     "server": "reducer_migrate.server.command:server",
+    "verify": "reducer_migrate.verify.command:verify",
     "completion": "reducer_migrate.completion:completion",
 }
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reducer_rules.counting import times_counted
 from reducer_rules.monoid import Op
 from reducer_rules.nest import Nest, fully_replicated, is_power_of_two, nest_of
 from reducer_rules.release import Release, between, named
-from reducer_rules.replication import replicas, tiles
+from reducer_rules.replication import tiles
 from reducer_rules.rule import Finding, ReleaseRule, Target
-from reducer_rules.timeline import Operands, Timeline, Update
+from reducer_rules.timeline import Timeline, Update
 
 
 class ReplicatedContributions(ReleaseRule):
@@ -92,9 +93,9 @@ def _said(threads: int, nest: Nest, update: Update) -> tuple[str, str] | None:
     """How often a contribution counts and why; None where it counts once or that is not known."""
     if not tiles(threads, nest.parallel, nest.serial):
         return None
-    times = replicas(threads, nest.parallel, nest.serial)
+    times = times_counted(threads, nest, update)
     dealt = f"{nest.size} iteration{'s' * (nest.size > 1)} on {threads} threads"
-    if update.operands in (Operands.MEMORY, Operands.ELEMENTWISE) and times is not None:
+    if times is not None:
         reason = f"the loop of {dealt} is replicated {times} times, and the finalize adds all"
         return (f"{times} times", reason) if times > 1 else None
     if nest.size * 2 > threads:

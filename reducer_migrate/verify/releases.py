@@ -1,0 +1,104 @@
+"""TileLang releases side by side: one directory each, put in front of an environment.
+
+The directory holds TileLang and the tvm-ffi that it loads with, and nothing else; torch, numpy
+and the rest come from the environment that runs this.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+#: Names the directory of side-by-side installs.
+VARIABLE = "REDUCER_RELEASES"
+#: The tvm-ffi that each release loads with; a newer one is refused at import.
+FFI = {
+    "0.1.8": "0.1.8",
+    "0.1.9": "0.1.8",
+    "0.1.10": "0.1.11",
+    "0.1.11": "0.1.11",
+    "0.1.12": "0.1.11",
+    "0.1.13": "0.1.12",
+    "0.1.14": "0.1.12",
+    "0.1.15": "0.1.12",
+}
+
+
+class InstallError(Exception):
+    """A release could not be installed; the message says what was tried and how to go on."""
+
+
+def directory() -> Path:
+    """Where releases lie: `REDUCER_RELEASES`, else below the user's cache directory."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        return Path(named)
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(cache, "reducer-migrate", "releases")
+
+
+def installed_in(into: Path, release: str) -> Path | None:
+    """The directory of a release, or None where it is not installed there."""
+    place = into / release
+    return place if (place / "tilelang").is_dir() else None
+
+
+def install(release: str, into: Path) -> Path:
+    """Install a release into its directory, with pip, and give that directory.
+
+    An install that fails or is interrupted leaves nothing behind.
+
+    Raises:
+        InstallError: pip is missing or fails.
+    """
+    place, unfinished = into / release, into / f"{release}.{os.getpid()}.unfinished"
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        _pip(release, unfinished)
+        shutil.rmtree(place, ignore_errors=True)
+        unfinished.rename(place)
+    except OSError as error:
+        raise InstallError(f"cannot write to {into}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return place
+
+
+def requirements(release: str) -> list[str]:
+    """What pip is asked for."""
+    return [f"tilelang=={release}", f"apache-tvm-ffi=={FFI[release]}"]
+
+
+def _pip(release: str, target: Path) -> None:
+    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(target)]
+    done = subprocess.run(
+        [*command, *requirements(release)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if line.strip()]
+        raise InstallError(
+            f"pip could not install {' '.join(requirements(release))}: "
+            f"{said[-1] if said else f'exit code {done.returncode}'}"
+        )
+
+
+def environment(place: Path | None, base: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a process that imports TileLang from `place` (None: its own)."""
+    found = dict(os.environ if base is None else base)
+    paths = [str(place)] if place else []
+    found["PYTHONPATH"] = os.pathsep.join(filter(None, [*paths, found.get("PYTHONPATH")]))
+    # Apart from z3-solver, a wheel does not find that package's library by itself.
+    libraries = [*_z3_libraries(), found.get("LD_LIBRARY_PATH")]
+    found["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, libraries))
+    return found
+
+
+def _z3_libraries() -> list[str]:
+    spec = importlib.util.find_spec("z3")
+    roots = spec.submodule_search_locations if spec and spec.submodule_search_locations else []
+    return [os.path.join(root, "lib") for root in roots]

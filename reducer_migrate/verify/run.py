@@ -1,0 +1,282 @@
+"""One run of `verify`: rewrite the file aside, run its kernels on both sides, compare."""
+
+from __future__ import annotations
+
+import ast
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reducer_migrate import frontend
+from reducer_migrate.api import Result, migrate
+from reducer_migrate.source import Source
+from reducer_migrate.verify.arguments import ArgumentFinder, Arguments
+from reducer_migrate.verify.kernels import Kernel, kernels_of
+from reducer_migrate.verify.prediction import predict
+from reducer_migrate.verify.verdict import Comparison, Side, Verdict, compare
+from reducer_migrate.verify.worker import Setting, Worker, WorkerError
+from reducer_rules import Release, Severity
+from reducer_rules.release import NATIVE_V2
+from reducer_rules.timeline import Dialect
+
+#: Said of every kernel; a run ends with it instead of repeating it.
+_OF_THE_RUN = ("gpu",)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How kernels are run.
+
+    `release` is the TileLang and `place` its side-by-side install, None for the environment's own.
+    """
+
+    release: Release
+    place: Path | None
+    with_compat: bool
+    unsafe_fixes: bool
+    gpu: bool
+    arch: str
+    seed: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kernel of the table.
+
+    `uncounted` says why its contributions could not be counted.
+    """
+
+    kernel: Kernel
+    arguments: Arguments
+    comparison: Comparison
+    predicted: str = ""
+    inputs: tuple[str, ...] = ()
+    sizes: dict[str, int] | None = None
+    contributions: int | None = None
+    uncounted: str = ""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The file before and after the rewrite, as syntax, and by whom v2 is lowered."""
+
+    source: Source
+    tree: ast.Module
+    result: Result
+    compat: bool
+
+    @classmethod
+    def of(cls, source: Source, tree: ast.Module, options: Options) -> Subject:
+        """Rewrite a source for one release, without touching its file."""
+        compat = options.with_compat or _needs_compat(source, tree, options.release)
+        result = migrate(
+            source.text,
+            path=source.path,
+            tilelang=str(options.release),
+            compat=compat,
+            unsafe_fixes=options.unsafe_fixes,
+        )
+        return cls(source, tree, result, compat)
+
+    def is_legacy(self, kernel: Kernel) -> bool:
+        """Whether the rewrite changed a kernel, or would have, had it not been refused."""
+        return bool(self.refusals(kernel)) or any(
+            kernel.holds(finding.start.line) for finding in self.result.fixed
+        )
+
+    def refusals(self, kernel: Kernel) -> tuple[str, ...]:
+        """Why a kernel is not rewritten: a code and a line of the original for each reason."""
+        parsed = ast.parse(self.result.text)
+        after = [
+            each
+            for each in kernels_of(Source.of(self.result.text, self.source.path), parsed)
+            if each.name == kernel.name
+        ]
+        return tuple(
+            f"{finding.code} {finding.message}"
+            for finding in self.result.remaining
+            if finding.severity is Severity.ERROR
+            and finding.code < "RM3"
+            and any(each.holds(finding.start.line) for each in after)
+        )
+
+
+def _needs_compat(source: Source, tree: ast.Module, release: Release) -> bool:
+    """Whether v2 has to be lowered by the runtime."""
+    unit = frontend.build(source, tree)
+    rfc = any(Dialect.RFC in reducer.timeline.dialects() for reducer in unit.reducers)
+    return release < NATIVE_V2 or unit.imports_compat or rfc
+
+
+class RunError(Exception):
+    """What keeps every kernel from being run."""
+
+
+def run(
+    subject: Subject,
+    kernels: tuple[Kernel, ...],
+    finder: ArgumentFinder,
+    given: Callable[[Kernel], Mapping[str, tuple[Any, str]]],
+    options: Options,
+) -> Iterator[Row]:
+    """Verify kernels one after the other; whatever happens to one, the others are run.
+
+    `given` says which arguments the user gives for a kernel, and where.
+
+    Raises:
+        RunError: a GPU was asked for and there is none.
+    """
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="reducer-verify-"))
+        code = Path(folder, Path(subject.source.path).name)
+        code.write_bytes(subject.source.encode(subject.result.text))
+        path = subject.source.path
+        before = Worker(Setting(path, path, options.place, False), options.seconds)
+        after = Worker(
+            Setting(path, str(code), options.place, subject.compat), options.seconds
+        )
+        stack.callback(before.stop)
+        stack.callback(after.stop)
+        pair = _Pair(before, after, Path(folder), options)
+        for kernel in kernels:
+            yield _verify(subject, kernel, finder.of(kernel, given(kernel)), pair)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The two workers, and where they leave their arrays."""
+
+    before: Worker
+    after: Worker
+    folder: Path
+    options: Options
+
+
+def _verify(subject: Subject, kernel: Kernel, arguments: Arguments, pair: _Pair) -> Row:
+    problem = kernel.problem or _missing(arguments)
+    if problem:
+        return Row(kernel, arguments, Comparison(Verdict.NOT_RUN, problem))
+    options = pair.options
+    refused, legacy = subject.refusals(kernel), subject.is_legacy(kernel)
+    predicted = ""
+    if legacy:
+        predicted = predict(
+            subject.tree, kernel, arguments.values, options.release, options.arch
+        )
+    with ThreadPoolExecutor(2) as pool:
+        jobs = {}
+        if legacy:
+            jobs["v1"] = pool.submit(_ask, pair.before, kernel, arguments, pair, "v1")
+        if not refused:
+            jobs["v2"] = pool.submit(_ask, pair.after, kernel, arguments, pair, "v2")
+        answers = {name: job.result() for name, job in jobs.items()}
+    return _row(kernel, arguments, answers, refused, predicted)
+
+
+def _row(
+    kernel: Kernel,
+    arguments: Arguments,
+    answers: dict[str, _Answer],
+    refused: tuple[str, ...],
+    predicted: str,
+) -> Row:
+    v1, v2 = answers.get("v1"), answers.get("v2")
+    counts = [each for each in (v1, v2) if each is not None]
+    counted = next((each for each in counts if each.counted.outputs is not None), counts[0])
+    if v2 is None:
+        # The sides are compared all the same: what stays is v1, and it may be wrong.
+        assert v1 is not None
+        found = compare(v1.ran, v1.ran, counted.counted)
+        comparison = Comparison(
+            Verdict.NOT_REWRITTEN,
+            refused[0],
+            found.place,
+            {k: v for k, v in (found.values or {}).items() if k != "v2"},
+            found.observed,
+        )
+    else:
+        comparison = compare(None if v1 is None else v1.ran, v2.ran, counted.counted)
+    shown = v2 if v2 is not None and v2.inputs else v1 if v1 is not None else v2
+    assert shown is not None
+    return Row(
+        kernel,
+        arguments,
+        comparison,
+        predicted,
+        shown.inputs,
+        shown.sizes,
+        counted.contributions,
+        "" if counted.counted.error is None else str(counted.counted.error),
+    )
+
+
+def _missing(arguments: Arguments) -> str:
+    if not arguments.missing:
+        return ""
+    names = ", ".join(arguments.missing)
+    example = ",".join(f"{name}=..." for name in arguments.missing)
+    return f"needs {names}: pass --args '{example}'"
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What one worker said of one kernel."""
+
+    ran: Side
+    counted: Side
+    inputs: tuple[str, ...] = ()
+    sizes: dict[str, int] | None = None
+    contributions: int | None = None
+
+
+def _ask(
+    worker: Worker, kernel: Kernel, arguments: Arguments, pair: _Pair, side: str
+) -> _Answer:
+    options, into = pair.options, pair.folder / f"{side}.npz"
+    request = {
+        "kernel": kernel.name,
+        "arguments": arguments.passed,
+        "sizes": arguments.sizes,
+        "seed": options.seed,
+        "arch": options.arch,
+        "gpu": options.gpu,
+        "into": str(into),
+    }
+    try:
+        answer = worker.ask(request)
+    except WorkerError as error:
+        if error.kind in _OF_THE_RUN:
+            raise RunError(str(error)) from error
+        return _Answer(Side(error=error), Side(error=error))
+    arrays = _arrays(into)
+    dtypes = dict(answer["dtypes"])
+    return _Answer(
+        _side(answer["run"], arrays.get("run"), dtypes),
+        _side(answer["counted"], arrays.get("counted"), dtypes),
+        tuple(answer["inputs"]),
+        dict(answer["sizes"]),
+        answer["counted"].get("contributions"),
+    )
+
+
+def _side(said: dict[str, Any], outputs: Any, dtypes: dict[str, str]) -> Side:
+    if "error" in said:
+        return Side(error=WorkerError(said["error"]["kind"], said["error"]["message"]))
+    return Side(outputs or {}, dtypes, tuple(said.get("faults", ())))
+
+
+def _arrays(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """What a worker saved, by side, variant and name."""
+    import numpy as np
+
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    with np.load(path) as archive:
+        for key in archive.files:
+            variant, side, name = key.split("/", 2)
+            found.setdefault(side, {}).setdefault(variant, {})[name] = archive[key]
+    return found
