@@ -329,11 +329,16 @@ def _close(store: Storage, dst: Any) -> Any:
     chunks = -(-plan.outputs // plan.chunk)
     shuffled = _shuffle(store)
     if chunks == 1:
-        return tree.sequence([shuffled, _publish(store, 0), _gather(store, dst, None)])
-    turns = build.serial(
-        chunks, lambda c: tree.sequence([_publish(store, c), _gather(store, dst, c)])
-    )
-    return tree.sequence([shuffled, turns])
+        return tree.sequence([shuffled, _exchange(store, dst, 0, None)])
+    return tree.sequence([shuffled, build.serial(chunks, lambda c: _exchange(store, dst, c, c))])
+
+
+def _exchange(store: Storage, dst: Any, first: Any, chunk: Any) -> Any:
+    """Publish and gather one chunk. TileLang places the barriers, where it does not lose them."""
+    publish, gather = _publish(store, first), _gather(store, dst, chunk)
+    if not (adapter().loses_barriers and store.reducer.closes_in_branch):
+        return tree.sequence([publish, gather])
+    return tree.sequence([build.barrier(), publish, build.barrier(), gather])
 
 
 def _shuffle(store: Storage) -> Any:
