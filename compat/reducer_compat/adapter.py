@@ -69,6 +69,11 @@ class Adapter:
         """Whether TileLang lowers v2 reducers itself."""
         return self.release >= NATIVE_V2
 
+    @property
+    def loses_barriers(self) -> bool:
+        """Whether a barrier is moved out of a branch whose condition loads memory, and lost."""
+        return self.release < Release.parse("0.1.9")
+
     def op(self, name: str) -> Any:
         """A builtin operator of TIR, for instance `call_extern`."""
         return self.tvm.ir.Op.get(f"{self.tir.__name__.rsplit('.', 1)[-1]}.{name}")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from reducer_compat import cache
+from reducer_compat import baseline, cache
 from reducer_compat.adapter import SURFACE_MODULES, adapter
 from reducer_compat.modes import Mode, mode
 from reducer_compat.pipeline import SPLICES, spliced
@@ -102,6 +102,7 @@ def _patch_all() -> None:
     _patch_surface()
     _patch_passes()
     cache.patch(_PATCHES.replace)
+    baseline.patch(_PATCHES.replace)
 
 
 def _patch_surface() -> None:

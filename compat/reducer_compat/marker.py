@@ -1,7 +1,7 @@
 """Markers: how the statements of a reducer travel through TileLang as calls of no function.
 
 A marker is ``call_extern("handle", "reducer_compat.KIND", ...)``. The language surface writes
-the first five kinds, `carry` turns them into code and into the sixth:
+the first five kinds, `carry` turns them into code and into the others:
 
     alloc     acc[0..], op, replication, location
     init      acc[0..], form, location[, seed]
@@ -9,6 +9,7 @@ the first five kinds, `carry` turns them into code and into the sixth:
     store     acc[0..], what, location, value, indices...
     finalize  acc[0..], batch, location[, dst[0..]]
     partial   op, partial[0], flat index, value, thread
+    hold      fragment[0..]
 
 A marker that reaches code generation is a call of an undeclared function: it cannot compile
 to a wrong number.

@@ -42,6 +42,13 @@ def extern(dtype: str, name: str, *args: Any) -> Any:
     return here.tir.Call(dtype, here.op("call_extern"), [here.tir.StringImm(name), *args])
 
 
+def barrier() -> Any:
+    """A barrier of the participants."""
+    here = adapter()
+    scope = here.tir.StringImm("shared.dyn")
+    return here.tir.Evaluate(here.tir.Call("int32", here.op("tvm_storage_sync"), [scope]))
+
+
 def _loop(extent: Any, kind: Any, name: str, body: Callable[[Any], Any]) -> Any:
     tir = adapter().tir
     var = tir.Var(name, "int32")

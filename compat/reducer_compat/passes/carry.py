@@ -63,10 +63,41 @@ def storage(plan: Plan) -> Storage:
 
 def carry(func: Any, collected: Collected, sites: tuple[Site, ...], plans: tuple[Plan, ...]) -> Any:
     """The kernel with its markers turned into code."""
-    carrier = _Carrier(collected, sites, tuple(storage(plan) for plan in plans))
+    carrier = _Carrier(
+        collected, sites, tuple(storage(plan) for plan in plans), floating(func.body)
+    )
     body = tree.transform(func.body, carrier.enter)
     body = tree.transform(body, carrier.allocate)
     return func.with_body(body)
+
+
+def floating(body: Any) -> tuple[Any, ...]:
+    """The data of every fragment that a statement outside T.Parallel loads an element of."""
+    tir = adapter().tir
+    found: list[Any] = []
+
+    def enter(stmt: Any) -> None:
+        if isinstance(stmt, tir.For) and stmt.kind == tir.ForKind.PARALLEL:
+            return
+        if not isinstance(stmt, tir.Evaluate):
+            for expr in tree.expressions(stmt):
+                found.extend(
+                    load.buffer.data for load in tree.loads(expr) if is_fragment(load.buffer)
+                )
+        for child in tree.children(stmt):
+            enter(child)
+
+    enter(body)
+    return tuple(found)
+
+
+def hold(dst: Any) -> Any:
+    """A statement that gives `dst` the layout that all participants hold it whole.
+
+    TileLang does so for a fragment that is read outside T.Parallel, but among the threads that
+    reach the first such read: one thread, where that is ``if tx == 0``. This one comes before.
+    """
+    return adapter().tir.Evaluate(marker.build("hold", marker.origin(dst)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +105,7 @@ class _Carrier:
     collected: Collected
     sites: tuple[Site, ...]
     storages: tuple[Storage, ...]
+    floating: tuple[Any, ...]
 
     def of(self, buffer: Any) -> Storage:
         return next(s for s in self.storages if s.reducer.buffer.data.same_as(buffer.data))
@@ -111,8 +143,12 @@ class _Carrier:
             return _open(store, found.args[3] if len(found.args) > 3 else None)
         if found.kind == "finalize":
             dst = found.args[3].buffer if len(found.args) > 3 else store.reducer.buffer
-            return _close(store, dst)
+            closed = _close(store, dst)
+            return tree.sequence([closed, hold(dst)]) if self._floats(dst) else closed
         raise self._misplaced(found)
+
+    def _floats(self, dst: Any) -> bool:
+        return any(data.same_as(dst.data) for data in self.floating)
 
     def _misplaced(self, found: Marker) -> ReducerError:
         where = found.text(3 if found.kind == "update" else 2)
@@ -293,11 +329,16 @@ def _close(store: Storage, dst: Any) -> Any:
     chunks = -(-plan.outputs // plan.chunk)
     shuffled = _shuffle(store)
     if chunks == 1:
-        return tree.sequence([shuffled, _publish(store, 0), _gather(store, dst, None)])
-    turns = build.serial(
-        chunks, lambda c: tree.sequence([_publish(store, c), _gather(store, dst, c)])
-    )
-    return tree.sequence([shuffled, turns])
+        return tree.sequence([shuffled, _exchange(store, dst, 0, None)])
+    return tree.sequence([shuffled, build.serial(chunks, lambda c: _exchange(store, dst, c, c))])
+
+
+def _exchange(store: Storage, dst: Any, first: Any, chunk: Any) -> Any:
+    """Publish and gather one chunk. TileLang places the barriers, where it does not lose them."""
+    publish, gather = _publish(store, first), _gather(store, dst, chunk)
+    if not (adapter().loses_barriers and store.reducer.closes_in_branch):
+        return tree.sequence([publish, gather])
+    return tree.sequence([build.barrier(), publish, build.barrier(), gather])
 
 
 def _shuffle(store: Storage) -> Any:

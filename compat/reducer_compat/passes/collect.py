@@ -68,6 +68,16 @@ class Reducer:
         """Whether some finalize writes the result into the reducer itself."""
         return any(isinstance(e, Finalize) and e.destination is None for e in self.events)
 
+    @property
+    def closes_in_branch(self) -> bool:
+        """Whether some finalize is in a branch."""
+        return any(
+            isinstance(frame, Branch)
+            for event in self.events
+            if isinstance(event, Finalize)
+            for frame in event.context
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Collected:

@@ -23,6 +23,8 @@ def emit(func: Any) -> Any:
 
 def _enter(stmt: Any) -> Any:
     found = marker.read(stmt)
+    if found is not None and found.kind == "hold":
+        return tree.nothing()
     if found is not None and found.kind == "partial":
         return build.accumulate(
             Op(found.text(0)), found.args[1].buffer, found.args[2], found.args[3]

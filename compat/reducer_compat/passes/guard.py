@@ -29,7 +29,8 @@ def guard(func: Any) -> Any:
 
 
 def _enter(stmt: Any) -> Any:
-    if marker.read(stmt) is not None:
+    found = marker.read(stmt)
+    if found is not None and found.kind == "partial":
         raise ReducerError(
             "RC003",
             "TileLang chose no layout for the T.Parallel loop of an update",

@@ -13,7 +13,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from reducer_compat import monoids
+from reducer_compat import baseline, monoids
 from reducer_compat.errors import ReducerError
 from reducer_compat.passes.collect import Collected, Reducer
 from reducer_compat.passes.sites import Rows, Site, rows_of
@@ -64,7 +64,8 @@ class Plan:
 
 
 def forced_wide() -> bool:
-    return os.environ.get("REDUCER_COMPAT_PLAN", "") == "wide"
+    """Whether the environment or the pass config of this compilation asks for the wide plan."""
+    return os.environ.get("REDUCER_COMPAT_PLAN", "") == "wide" or baseline.forced()
 
 
 def plan(collected: Collected, sites: tuple[Site, ...]) -> tuple[Plan, ...]:

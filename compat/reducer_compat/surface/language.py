@@ -69,7 +69,8 @@ def reducer_init(reducer: Any, init: Any = None) -> Any:
     """Open an epoch, at the identity or at a seed that enters every output once."""
     where = location()
     require_reducer(reducer, "reducer_init", where)
-    seed = [] if init is None else [monoids.cast(init, str(reducer.dtype))]
+    number = isinstance(init, (bool, int, float))
+    seed = [] if init is None else [monoids.cast(init, str(reducer.dtype)) if number else init]
     return marker.build("init", marker.origin(reducer), InitForm.REDUCER_INIT.name, where, *seed)
 
 
