@@ -15,6 +15,7 @@ from typing import Any
 
 from reducer_compat import monoids
 from reducer_compat.errors import ReducerError
+from reducer_compat.modes import PLAN_VARIABLE
 from reducer_compat.passes.collect import Collected, Reducer
 from reducer_compat.passes.sites import Rows, Site, rows_of
 
@@ -64,7 +65,7 @@ class Plan:
 
 
 def forced_wide() -> bool:
-    return os.environ.get("REDUCER_COMPAT_PLAN", "") == "wide"
+    return os.environ.get(PLAN_VARIABLE, "") == "wide"
 
 
 def plan(collected: Collected, sites: tuple[Site, ...]) -> tuple[Plan, ...]:
