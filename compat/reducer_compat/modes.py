@@ -8,6 +8,8 @@ from enum import Enum
 from reducer_compat.errors import ReducerError
 
 VARIABLE = "REDUCER_COMPAT"
+#: Set to ``wide`` it forces one partial per participant and output.
+PLAN_VARIABLE = "REDUCER_COMPAT_PLAN"
 
 
 class Mode(str, Enum):

@@ -15,10 +15,11 @@ from reducer_compat.adapter import FIRST_PASS, INFERENCE_PASS, LOWER_PASS, adapt
 from reducer_compat.errors import ReducerError
 from reducer_compat.passes.carry import carry
 from reducer_compat.passes.check import check
-from reducer_compat.passes.collect import collect, has_markers
+from reducer_compat.passes.collect import collect
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.guard import guard
 from reducer_compat.passes.plan import plan
+from reducer_compat.passes.recognize import uses_reducers
 from reducer_compat.passes.residue import residue
 from reducer_compat.passes.sites import find_sites, is_fragment
 
@@ -43,7 +44,7 @@ class SplicedPass:
 def prepare(original: Any, mod: Any) -> Any:
     """Lower the markers of every kernel in `mod`, then run the first pass."""
     for name, func in _kernels(mod):
-        if has_markers(func):
+        if uses_reducers(func):
             mod = _updated(mod, name, lower_markers(func))
     return original(mod)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -22,3 +23,30 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]
     import reducer_compat
 
     reducer_compat.install()
+
+
+@pytest.fixture
+def nvcc(environment: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[str]]:
+    """The device sources that reached nvcc, with TileLang's caches on, and empty.
+
+    nvcc alone is replaced, by nothing: it takes up to ten seconds a kernel, machines without a
+    GPU may not have it, and what it makes runs nowhere here. All before and after it is TileLang's.
+    """
+    import tvm_ffi
+    from tilelang.cache import _dispatch_map
+
+    sources: list[str] = []
+
+    def compiled(code: str, *rest: object) -> bytes:
+        sources.append(code)
+        return b"no device code"
+
+    environment.setenv("TILELANG_DISABLE_CACHE", "0")
+    environment.setenv("TILELANG_CACHE_DIR", str(tmp_path))
+    name = "tilelang_callback_cuda_compile"
+    real = tvm_ffi.get_global_func(name)
+    tvm_ffi.register_global_func(name, compiled, override=True)
+    yield sources
+    tvm_ffi.register_global_func(name, real, override=True)
+    for cache in _dispatch_map.values():
+        cache._memory_cache.clear()

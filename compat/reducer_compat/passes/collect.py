@@ -103,11 +103,6 @@ class Collected:
         return tuple(Timeline(r.name, tuple(r.events), kernel) for r in self.reducers)
 
 
-def has_markers(func: Any) -> bool:
-    """Whether a kernel uses reducers of this package."""
-    return any(marker.read(stmt) is not None for stmt in tree.walk(func.body))
-
-
 def collect(func: Any) -> Collected:
     """Read all reducers of `func`."""
     reader = _Reader(str(func.attrs["global_symbol"]) if func.attrs else "")

@@ -15,6 +15,7 @@ from typing import Any
 
 from reducer_compat import baseline, monoids
 from reducer_compat.errors import ReducerError
+from reducer_compat.modes import PLAN_VARIABLE
 from reducer_compat.passes.collect import Collected, Reducer
 from reducer_compat.passes.sites import Rows, Site, rows_of
 
@@ -65,7 +66,7 @@ class Plan:
 
 def forced_wide() -> bool:
     """Whether the environment or the pass config of this compilation asks for the wide plan."""
-    return os.environ.get("REDUCER_COMPAT_PLAN", "") == "wide" or baseline.forced()
+    return os.environ.get(PLAN_VARIABLE, "") == "wide" or baseline.forced()
 
 
 def plan(collected: Collected, sites: tuple[Site, ...]) -> tuple[Plan, ...]:
