@@ -231,7 +231,7 @@ class _Walker:
             ident = self._frame(alike if condition is Condition.COMPILE_TIME else None)
             taken = Branch(ident, 0, condition, span_of(node), alike)
             self._block(case.body, (*context, taken))
-            context = (*context, replace(taken, arm=1))
+            context = (*context, taken._replace(arm=1))
 
     def _on_for(self, node: ast.For, context: Context) -> None:
         self._scan(node.iter, node, context)

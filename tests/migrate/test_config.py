@@ -130,7 +130,7 @@ def test_options_win_over_the_file_and_lists_that_extend_add_up(tmp_path):
 
 KEYS = (
     "tilelang, dialect, select, ignore, extend-select, per-file-ignores, exclude, baseline, "
-    "output-format, unsafe-fixes, include-docs, strict, with-compat"
+    "output-format, unsafe-fixes, include-docs, strict, with-compat, verify"
 )
 
 
