@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from reducer_migrate.frontend.buffers import Buffer
 from reducer_migrate.frontend.scopes import Scope
-from reducer_migrate.frontend.syntax import called, same_scope
+from reducer_migrate.frontend.syntax import bound_names, called, names_in, same_scope
 from reducer_rules.timeline import Operands
 
 #: Operations that take a fragment in whatever layout the loops give it.
@@ -36,6 +36,11 @@ def operands_of(
 
 
 def has_collective(scope: Scope, buffers: dict[str, Buffer]) -> bool:
+    """Whether some fragment of the function gets a layout of its own."""
+    return _is_operand(scope, buffers) or _broadcast(scope, buffers)
+
+
+def _is_operand(scope: Scope, buffers: dict[str, Buffer]) -> bool:
     """Whether some fragment of the function is used by more than loops and copies."""
     plain: set[int] = set()
     for node in scope.nodes:
@@ -52,6 +57,31 @@ def has_collective(scope: Scope, buffers: dict[str, Buffer]) -> bool:
         and id(node) not in plain
         for node in scope.nodes
     )
+
+
+def _broadcast(scope: Scope, buffers: dict[str, Buffer]) -> bool:
+    """Whether some fragment is indexed by some of the variables of a parallel nest and not all."""
+    return any(
+        _is_part(node, loop, buffers)
+        for loop in scope.nodes
+        if isinstance(loop, ast.For) and called(loop.iter) == "Parallel"
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Subscript)
+    )
+
+
+def _is_part(node: ast.Subscript, loop: ast.For, buffers: dict[str, Buffer]) -> bool:
+    base = node.value
+    if not isinstance(base, ast.Name) or base.id not in buffers:
+        return False
+    axes = {
+        name
+        for each in ast.walk(loop)
+        if isinstance(each, ast.For) and called(each.iter) == "Parallel"
+        for name in bound_names(each.target)
+    }
+    used = names_in(node.slice) & axes
+    return buffers[base.id].kind == "alloc_fragment" and bool(used) and used != axes
 
 
 def _ids(node: ast.AST, *, subscripts_only: bool) -> set[int]:

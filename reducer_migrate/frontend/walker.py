@@ -27,6 +27,7 @@ from reducer_migrate.frontend.free import (
 )
 from reducer_migrate.frontend.launch import threads_of, warp_specialized
 from reducer_migrate.frontend.operands import has_collective, operands_of
+from reducer_migrate.frontend.rows import reduced_rows, row_values, updated_rows
 from reducer_migrate.frontend.scopes import Scope, allocates
 from reducer_migrate.frontend.syntax import (
     ScopeNode,
@@ -60,6 +61,7 @@ from reducer_rules.timeline import (
     Loop,
     LoopKind,
     Operands,
+    RowValues,
     Span,
     Store,
     Timeline,
@@ -130,6 +132,7 @@ class _Tracker:
     kernel: Kernel
     events: list[Event] = field(default_factory=list)
     sites: dict[int, Site] = field(default_factory=dict)
+    rows: list[RowValues | None] = field(default_factory=list)
     closed: bool = False
 
     @property
@@ -161,6 +164,8 @@ class _Walker:
         name = "" if isinstance(scope.node, ast.Module) else scope.node.name
         self._kernel = Kernel(name, warp_specialized=warp_specialized(scope))
         self._nest: ast.For | None = None
+        named = ".reduce_" in source.text
+        self._rows = reduced_rows(scope, self._buffers) if named else {}
 
     def run(self) -> tuple[Reducer, ...]:
         self._block(self._scope.node.body, ())
@@ -536,6 +541,7 @@ class _Walker:
             contribution_dtype=expression_dtype(value, self._scope, self._buffers),
             value_span=span_of(value),
             operands=self._operands(),
+            row_values=self._row_values(tracker, parts),
         )
         self._add(tracker, event, Site(node, call))
         for part in [*parts, value]:
@@ -568,6 +574,11 @@ class _Walker:
         )
         self._add(tracker, event, Site(node, call))
         tracker.closed = True
+        combined = set(tracker.rows)
+        result = tracker.name if second is None else self._text(second)
+        rows = combined.pop() if len(combined) == 1 else None
+        if rows is not None:
+            self._rows[result] = rows._replace(name=result, reducer=True)
         for part in (second, batch_node):
             if part is not None and self._tracked(part) is not tracker:
                 self._scan(part, node, context, holder=event.ident, bare=EscapeKind.OPERAND)
@@ -861,6 +872,7 @@ class _Walker:
             contribution_dtype=expression_dtype(typed, self._scope, self._buffers),
             value_span=span_of(value),
             operands=self._operands(),
+            row_values=self._row_values(tracker, index_parts(target)),
         )
         self._add(tracker, event, Site(statement, node, leaf))
         return event.ident
@@ -919,6 +931,16 @@ class _Walker:
     @cached_property
     def _collective(self) -> bool:
         return has_collective(self._scope, self._buffers)
+
+    def _row_values(self, tracker: _Tracker, parts: Sequence[ast.expr]) -> RowValues | None:
+        """The row values that an update reads; notes the rows that it combines itself."""
+        if self._nest is None:
+            tracker.rows.append(None)
+            return None
+        tracker.rows.append(updated_rows(self._nest, parts, self._scope, self._buffers))
+        if not self._rows:
+            return None
+        return row_values(self._nest, parts, self._rows, self._buffers, tracker.name)
 
     def _indices(self, parts: Sequence[ast.expr]) -> tuple[Index, ...]:
         return tuple(

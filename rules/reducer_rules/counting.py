@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from reducer_rules.monoid import Op
 from reducer_rules.nest import Nest, fully_replicated, is_power_of_two, nest_of
-from reducer_rules.replication import replicas, tiles
-from reducer_rules.timeline import Operands, Timeline, Update
+from reducer_rules.replication import replicas, threads_per_row, tiles
+from reducer_rules.timeline import Operands, RowValues, Timeline, Update
 
 #: Operations that give the same result however often a value is combined.
 _IDEMPOTENT = frozenset({Op.MAX, Op.MIN, Op.BITAND, Op.BITOR})
@@ -16,11 +16,21 @@ def times_counted(threads: int, nest: Nest, update: Update) -> int | None:
 
     None where neither the extents nor the operands decide it, and where the loop does not compile.
     """
-    if update.operands not in (Operands.MEMORY, Operands.ELEMENTWISE):
-        return None
     if not tiles(threads, nest.parallel, nest.serial):
         return None
-    return replicas(threads, nest.parallel, nest.serial)
+    times = replicas(threads, nest.parallel, nest.serial)
+    if update.row_values is not None and not update.row_values.reducer:
+        return _times_of_rows(threads, update.row_values, times)
+    return times if update.operands in (Operands.MEMORY, Operands.ELEMENTWISE) else None
+
+
+def _times_of_rows(threads: int, values: RowValues, times: int | None) -> int | None:
+    """The same for a loop that takes over the layout of one value for each row of a tile.
+
+    Rows that take all threads leave the loop to be dealt as any other, `times`.
+    """
+    sharing = threads_per_row(threads, values.rows, values.columns, values.bits)
+    return times if sharing is not None and sharing >= threads else sharing
 
 
 def factors(timeline: Timeline) -> frozenset[int | None]:

@@ -41,6 +41,24 @@ def replicas(threads: int, parallel: tuple[int, ...], serial: tuple[int, ...] = 
     return 1 if total % threads == 0 else None
 
 
+def threads_per_row(threads: int, rows: int, columns: int, bits: int) -> int | None:
+    """How many threads share one row of a tile of fragments that a copy fills, on every release.
+
+    A copy deals vectors of up to 128 bits, as wide as leaves no thread without one. More than
+    `threads` where a row takes several rounds; None where the tile does not fill the threads, or
+    a row neither divides them nor is a multiple of them.
+    """
+    widths = [
+        width
+        for width in _WIDTHS
+        if width * bits <= 128 and columns % width == 0 and rows * columns % (threads * width) == 0
+    ]
+    if not widths:
+        return None
+    sharing = columns // max(widths)
+    return sharing if threads % sharing == 0 or sharing % threads == 0 else None
+
+
 def tiles(threads: int, parallel: tuple[int, ...], serial: tuple[int, ...] = ()) -> bool:
     """False where the nest surely fails to compile up to TileLang 0.1.13.
 

@@ -125,12 +125,28 @@ class Operands(Enum):
     `MEMORY` is global and shared memory only. `ELEMENTWISE` adds fragments, in a function that
     uses its fragments only in `T.copy`, `T.clear`, `T.fill` and the bodies of parallel loops.
     `COLLECTIVE` is an access to a fragment in a function where some fragment is an operand of
-    another tile operation (`T.gemm`, `T.reduce_max`, ...), which gives it a layout of its own.
+    another tile operation (`T.gemm`, `T.reduce_max`, ...) or stands for a whole row or column of a
+    loop nest (`scale[i]` in a loop over `i, j`), which gives it a layout of its own.
     """
 
     MEMORY = "memory"
     ELEMENTWISE = "elementwise fragments"
     COLLECTIVE = "fragments of a collective operation"
+
+
+class RowValues(NamedTuple):
+    """One value for each row of a tile, which a parallel loop over the rows reads.
+
+    The tile is a fragment of `rows` x `columns` elements of `bits` that a copy fills, so that its
+    layout is known: several threads share a row, and each of them holds the value. `reducer` says
+    that they are the result of another reducer, else of a `T.reduce`.
+    """
+
+    name: str
+    rows: int
+    columns: int
+    bits: int
+    reducer: bool = False
 
 
 class LoadForm(Enum):
@@ -203,7 +219,8 @@ class Update(Event):
     """One site of contributions. `combine` is None in v2 spelling: it is the reducer's own.
 
     `contribution` is the text of the value without the reducer, empty where it has none.
-    `operands` tells of the outermost parallel loop around the update, None where unknown.
+    `operands` tells of the outermost parallel loop around the update, None where unknown;
+    `row_values` is what that loop reads where that is one value for each row of a tile.
     """
 
     form: UpdateForm
@@ -213,6 +230,7 @@ class Update(Event):
     contribution_dtype: str | None = None
     value_span: Span | None = None
     operands: Operands | None = None
+    row_values: RowValues | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

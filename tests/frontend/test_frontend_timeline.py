@@ -511,6 +511,8 @@ def test_warp_specialization(decorator: str, expected: bool | None) -> None:
         ("F[i]", "T.copy(A, F)", Operands.ELEMENTWISE),
         ("F[i]", "T.reduce_max(F, G, dim=0)", Operands.COLLECTIVE),
         ("F[i]", "T.gemm(S, S, G)", Operands.COLLECTIVE),
+        ("F[i]", "for j, k in T.Parallel(8, 8):\n    A[j] = F[j]", Operands.COLLECTIVE),
+        ("F[i]", "for j in T.Parallel(8):\n    A[j] = F[j] + G[0]", Operands.ELEMENTWISE),
         ("mystery[i]", "", None),
     ],
 )

@@ -78,6 +78,9 @@ NATIVE_GRID = (
     (32, 7),
 )
 
+#: Tiles of fragments on 128 threads, whose rows several threads share or not.
+ROW_TILES = ((128, 64), (32, 64), (64, 2), (8, 64), (64, 256), (128, 4), (8, 512))
+
 _V1 = (
     Case("sum of 8", "one_output", (128, (1, 8)), count=True),
     Case("max of 8", "one_output", (128, (1, 8), "max"), count=True),
@@ -85,7 +88,9 @@ _V1 = (
     Case("serial inside", "serial_inside", (128, 32, 4)),
     Case("vectors of a serial loop", "serial_inside", (128, 32, 64)),
     Case("beside a fragment write", "beside_fragment_write", (128, 64)),
-    Case("of a reduced fragment", "of_reduced_fragment", (128, (128, 64))),
+    *(Case(f"row maxima {m}x{n}", "of_reduced_fragment", (128, (m, n))) for m, n in ROW_TILES),
+    Case("row sums 32x64", "of_row_sums", (128, (32, 64))),
+    Case("row scales 32x64", "of_row_scales", (128, (32, 64))),
     Case("unreplicated", "unreplicated", (128, (8, 16))),
     Case("batch 2", "row_sums", (128, (8, 128), 2), since=_BATCH),
     Case("batch 3", "row_sums", (128, (8, 128), 3), since=_BATCH),
@@ -117,6 +122,28 @@ _V2 = (
     Case("v2 96 threads", "one_output_v2", (96, (1, 96)), since=NATIVE_V2),
     Case("v2 96 threads, a row each", "row_sums_v2", (96, (96, 4)), since=NATIVE_V2),
     Case("v2 never updated", "nothing_parallel_v2", (128,), since=NATIVE_V2),
+    *(
+        Case(f"v2 row {what} {m}x{n}", f"of_row_{what}_v2", (128, (m, n)), since=NATIVE_V2)
+        for what in ("maxima", "sums")
+        for m, n in ROW_TILES
+    ),
+    Case(
+        "v2 row sums 8x512, float16", "of_row_sums_v2", (128, (8, 512), "float16"), since=NATIVE_V2
+    ),
+    Case("v2 max of row maxima", "of_row_maxima_v2", (128, (32, 64), "max"), True, since=NATIVE_V2),
+    Case(
+        "v2 row maxima through shared memory",
+        "of_row_maxima_v2",
+        (128, (32, 64), "sum", True),
+        since=NATIVE_V2,
+    ),
+    Case(
+        "v2 row maxima, baseline plan",
+        "of_row_maxima_v2",
+        (128, (32, 64)),
+        config={"tl.reducer_force_baseline": True},
+        since=NATIVE_V2,
+    ),
     *(
         Case(f"v2 {rows}x{columns}", "row_sums_v2", (128, (rows, columns)), since=NATIVE_V2)
         for rows, columns in NATIVE_GRID

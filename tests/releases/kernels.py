@@ -114,6 +114,61 @@ def of_reduced_fragment(threads: int, tile: tuple[int, int]) -> Any:
     return kernel
 
 
+def of_row_sums(threads: int, tile: tuple[int, int], dtype: str = "float32") -> Any:
+    """Sum, over rows, of the row sums that another reducer made of an M x N tile of fragments."""
+    m, n = tile
+
+    @T.prim_func
+    def kernel(A: T.Tensor((m, n), dtype), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=threads):
+            held = T.alloc_fragment((m, n), dtype)
+            T.copy(A, held)
+            sums = T.alloc_reducer((m,), "float32", op="sum", replication="all")
+            T.clear(sums)
+            for i, j in T.Parallel(m, n):
+                sums[i] += T.cast(held[i, j], "float32")
+            T.finalize_reducer(sums)
+            acc = T.alloc_reducer((1,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            for i in T.Parallel(m):
+                acc[0] += sums[i]
+            T.finalize_reducer(acc)
+            if T.get_thread_binding() == 0:
+                B[0] = acc[0]
+
+    return kernel
+
+
+def of_row_scales(threads: int, tile: tuple[int, int]) -> Any:
+    """Sum of a fragment that a loop over rows and columns of another one has scaled it by."""
+    m, n = tile
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((m, n), "float32"),
+        S: T.Tensor((m,), "float32"),
+        C: T.Tensor((m, n), "float32"),
+        B: T.Tensor((1,), "float32"),
+    ):
+        with T.Kernel(1, threads=threads):
+            held = T.alloc_fragment((m, n), "float32")
+            scale = T.alloc_fragment((m,), "float32")
+            T.copy(A, held)
+            T.copy(S, scale)
+            for i, j in T.Parallel(m, n):
+                held[i, j] = held[i, j] * scale[i]
+            T.copy(held, C)
+            acc = T.alloc_reducer((1,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            for i in T.Parallel(m):
+                acc[0] += scale[i]
+            T.finalize_reducer(acc)
+            if T.get_thread_binding() == 0:
+                B[0] = acc[0]
+
+    return kernel
+
+
 def two_sites(threads: int, widths: tuple[int, int]) -> Any:
     """Two sites of different widths that contribute to one output."""
     first, second = widths
@@ -359,5 +414,61 @@ def reduced_into(threads: int, replication: str = "all") -> Any:
             T.finalize_reducer(acc)
             if T.get_thread_binding() == 0:
                 B[0] = acc[0]
+
+    return kernel
+
+
+def of_row_maxima_v2(
+    threads: int, tile: tuple[int, int], op: str = "sum", shared: bool = False
+) -> Any:
+    """`of_reduced_fragment` in shipped v2 spelling, through shared memory or not."""
+    m, n = tile
+
+    @T.prim_func
+    def kernel(A: T.Tensor((m, n), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=threads):
+            held = T.alloc_fragment((m, n), "float32")
+            top = T.alloc_fragment((m,), "float32")
+            rows = T.alloc_shared((m,), "float32")
+            T.copy(A, held)
+            T.reduce_max(held, top, dim=1)
+            acc = T.alloc_reducer((1,), "float32", op=op)
+            total = T.alloc_fragment((1,), "float32")
+            T.reducer_init(acc)
+            if shared:
+                T.copy(top, rows)
+                for i in T.Parallel(m):
+                    T.reducer_update(acc[0], rows[i])
+            else:
+                for i in T.Parallel(m):
+                    T.reducer_update(acc[0], top[i])
+            T.finalize_reducer(acc, total)
+            T.copy(total, B)
+
+    return kernel
+
+
+def of_row_sums_v2(threads: int, tile: tuple[int, int], dtype: str = "float32") -> Any:
+    """`of_row_sums` in shipped v2 spelling."""
+    m, n = tile
+
+    @T.prim_func
+    def kernel(A: T.Tensor((m, n), dtype), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=threads):
+            held = T.alloc_fragment((m, n), dtype)
+            T.copy(A, held)
+            sums = T.alloc_reducer((m,), "float32", op="sum")
+            row_sums = T.alloc_fragment((m,), "float32")
+            T.reducer_init(sums)
+            for i, j in T.Parallel(m, n):
+                T.reducer_update(sums[i], T.cast(held[i, j], "float32"))
+            T.finalize_reducer(sums, row_sums)
+            acc = T.alloc_reducer((1,), "float32", op="sum")
+            total = T.alloc_fragment((1,), "float32")
+            T.reducer_init(acc)
+            for i in T.Parallel(m):
+                T.reducer_update(acc[0], row_sums[i])
+            T.finalize_reducer(acc, total)
+            T.copy(total, B)
 
     return kernel

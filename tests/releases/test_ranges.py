@@ -9,8 +9,9 @@ import pytest
 
 from reducer_rules.catalogue import rule
 from reducer_rules.release import Release, between
+from reducer_rules.replication import replicas, threads_per_row
 from reducer_rules.rule import ReleaseRule
-from tests.releases.cases import NATIVE_GRID
+from tests.releases.cases import NATIVE_GRID, ROW_TILES
 from tests.releases.conftest import Outcome, Probe
 
 NATIVE = between("0.1.14", "0.1.15")
@@ -46,9 +47,22 @@ def test_rm301_other_loops(probed: Probe, name: str, right: float, times: int) -
     assert probed[name].sums_to(right * times if probed.within(affected("RM301")) else right)
 
 
-def test_rm301_a_fragment_that_a_reduction_laid_out(probed: Probe) -> None:
-    # No factor is predicted for these: native v2 loses contributions where v1 multiplied them.
-    assert probed["of a reduced fragment"].sums_to(16 if probed.within(NATIVE) else 128 * 16)
+@pytest.mark.parametrize("tile", ROW_TILES)
+def test_rm301_one_value_for_each_row(probed: Probe, tile: tuple[int, int]) -> None:
+    if not probed.within(affected("RM301")):
+        return
+    rows, columns = tile
+    sharing = threads_per_row(128, rows, columns, 32)
+    assert sharing is not None
+    times = sharing if sharing < 128 else replicas(128, (rows,))
+    assert probed["row maxima {}x{}".format(*tile)].sums_to(rows * (times or 0))
+
+
+def test_rm301_gives_no_factor_where_a_fragment_stands_for_a_row(probed: Probe) -> None:
+    if probed.within(affected("RM301")):
+        # The loop of 32 alone would be replicated 4 times.
+        assert probed["row scales 32x64"].sums_to(32 * 16)
+        assert probed["row sums 32x64"].sums_to(32 * 64 * 4)
 
 
 def test_rm301_max_is_right_everywhere(probed: Probe) -> None:
@@ -152,6 +166,37 @@ def test_native_v2_is_right_where_v1_was_wrong(probed: Probe) -> None:
         assert probed["v2 sum of 8"].sums_to(36)
         assert probed["v2 batch 8"].sums_to(128)
         assert probed["v2 pipeline sm_90"].sums_to(512)
+
+
+@pytest.mark.parametrize("tile", ROW_TILES)
+@pytest.mark.parametrize("what", ["maxima", "sums"])
+def test_rm307_rows_that_several_threads_share(
+    probed: Probe, what: str, tile: tuple[int, int]
+) -> None:
+    if not probed.within(affected("RM307")):
+        return
+    rows, columns = tile
+    sharing = threads_per_row(128, rows, columns, 32)
+    assert sharing is not None
+    right = rows * (1 if what == "maxima" else columns)
+    counted = right * sharing // 128 if 1 < sharing < 128 else right
+    assert probed["v2 row {} {}x{}".format(what, *tile)].sums_to(counted)
+    if what == "maxima":
+        assert probed["row maxima {}x{}".format(*tile)].sums_to(counted)
+
+
+def test_rm307_of_other_dtypes_and_operations(probed: Probe) -> None:
+    if probed.within(affected("RM307")):
+        assert threads_per_row(128, 8, 512, 16) == 64
+        assert probed["v2 row sums 8x512, float16"].sums_to(8 * 512 / 2)
+        assert not probed["v2 max of row maxima"].sums_to(32 * 64)
+
+
+@pytest.mark.parametrize("way", ["through shared memory", "baseline plan"])
+def test_rm307_ways_out(probed: Probe, way: str) -> None:
+    if probed.within(affected("RM307")):
+        found = next(o for name, o in probed.outcomes.items() if name.endswith(way))
+        assert found.sums_to(32)
 
 
 def test_rm305_native_tiles_that_fail(probed: Probe) -> None:

@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from reducer_rules.replication import replicas, tiles, tiles_native, width_is_one
+from reducer_rules.replication import (
+    replicas,
+    threads_per_row,
+    tiles,
+    tiles_native,
+    width_is_one,
+)
 
 
 @pytest.mark.parametrize(
@@ -52,3 +58,24 @@ def test_native_v2_takes_what_it_can_pad_or_deal_by_rows(tile: tuple[int, ...]) 
 @pytest.mark.parametrize("tile", [(8, 96), (16, 48), (3, 100), (32, 7), (2, 192)])
 def test_native_v2_fails_on_rows_that_do_not_divide_the_threads(tile: tuple[int, ...]) -> None:
     assert not tiles_native(128, tile)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "bits", "sharing"),
+    [
+        (128, 64, 32, 16),
+        (32, 64, 16, 8),
+        (32, 8, 16, 4),
+        (64, 2, 32, 2),
+        (128, 4, 32, 1),
+        (8, 512, 32, 128),
+        (2, 1024, 32, 256),
+        (4, 8, 32, None),
+        (5, 7, 32, None),
+        (64, 96, 32, None),
+    ],
+)
+def test_the_threads_that_share_a_row(
+    rows: int, columns: int, bits: int, sharing: int | None
+) -> None:
+    assert threads_per_row(128, rows, columns, bits) == sharing

@@ -95,9 +95,13 @@ def _said(threads: int, nest: Nest, update: Update) -> tuple[str, str] | None:
         return None
     times = times_counted(threads, nest, update)
     dealt = f"{nest.size} iteration{'s' * (nest.size > 1)} on {threads} threads"
+    values = update.row_values
+    if times is not None and times > 1 and values is not None and not values.reducer:
+        reason = f"{times} threads hold each value of `{values.name}`, and the finalize adds all"
+        return f"{times} times", reason
     if times is not None:
         reason = f"the loop of {dealt} is replicated {times} times, and the finalize adds all"
         return (f"{times} times", reason) if times > 1 else None
-    if nest.size * 2 > threads:
+    if nest.size * 2 > threads or (values is not None and not values.reducer):
         return None
     return ("several times", f"the loop of {dealt} is replicated, and the finalize adds all")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from reducer_rules import Op, Severity
-from reducer_rules.timeline import LoopKind, Operands, UpdateForm
+from reducer_rules.timeline import LoopKind, Operands, RowValues, UpdateForm
 from tests.rules.build import Sketch, v2
 from tests.rules.launched import found, messages, on, opened
 
@@ -62,6 +62,34 @@ def test_a_serial_loop_around_the_parallel_one_changes_nothing() -> None:
         sketch.augment(operands=Operands.MEMORY)
     ((_, message),) = messages("RM301", sketch, on("0.1.10"))
     assert "counts each contribution to `acc` 2 times" in message
+
+
+@pytest.mark.parametrize(
+    ("values", "times"),
+    [
+        (RowValues("top", 128, 64, 32), 16),
+        (RowValues("top", 8, 512, 32), 4),
+        (RowValues("top", 128, 4, 32), None),
+        (RowValues("top", 5, 7, 32), None),
+        (RowValues("sums", 128, 64, 32, reducer=True), None),
+    ],
+)
+def test_one_value_for_each_row_counts_for_the_threads_that_share_it(
+    values: RowValues, times: int | None
+) -> None:
+    sketch = opened()
+    with sketch.loop(extents=(32,)):
+        sketch.augment(operands=Operands.COLLECTIVE, row_values=values)
+    said = [message for _, message in messages("RM301", sketch, on("0.1.13"))]
+    if values.reducer:
+        assert ["several times" in message for message in said] == [True]
+    elif times is None:
+        assert said == []
+    else:
+        assert said == [
+            f"TileLang 0.1.13 counts each contribution to `acc` {times} times: {times} threads "
+            "hold each value of `top`, and the finalize adds all"
+        ]
 
 
 @pytest.mark.parametrize("operands", [Operands.COLLECTIVE, None])
