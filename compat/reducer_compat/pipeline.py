@@ -1,7 +1,7 @@
 """Where the passes run: around three passes of TileLang that every release has.
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry
-after  LayoutInference               guard
+after  LayoutInference               project, guard
 after  LowerTileOp                   emit, residue, registers
 """
 
@@ -19,6 +19,7 @@ from reducer_compat.passes.collect import collect
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.guard import guard
 from reducer_compat.passes.plan import plan
+from reducer_compat.passes.project import project
 from reducer_compat.passes.recognize import uses_reducers
 from reducer_compat.passes.registers import share_registers
 from reducer_compat.passes.residue import residue
@@ -66,7 +67,7 @@ def after_inference(original: Any, mod: Any) -> Any:
         return original(mod)
     mod = _explained(original, mod, mine)
     for name in mine:
-        mod = _updated(mod, name, guard(mod[name]))
+        mod = _updated(mod, name, guard(project(mod[name])))
     return mod
 
 

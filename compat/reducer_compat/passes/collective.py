@@ -15,6 +15,7 @@ from reducer_compat.adapter import adapter
 from reducer_compat.passes import build
 from reducer_compat.passes.collect import Reducer
 from reducer_compat.passes.plan import Plan
+from reducer_compat.passes.project import HANDOVER, WRITERS, marked
 from reducer_compat.passes.sites import is_fragment
 from reducer_rules.timeline import Init
 
@@ -66,6 +67,8 @@ def close_epoch(store: Storage, dst: Any) -> Any:
     """Combine the partials of all participants into `dst`."""
     plan = store.plan
     chunks = -(-plan.outputs // plan.chunk)
+    if plan.open:
+        return _exchange(store, dst, 0, None)
     shuffled = _shuffle(store)
     if chunks == 1:
         return tree.sequence([shuffled, _exchange(store, dst, 0, None)])
@@ -75,9 +78,19 @@ def close_epoch(store: Storage, dst: Any) -> Any:
 def _exchange(store: Storage, dst: Any, first: Any, chunk: Any) -> Any:
     """Publish and gather one chunk. TileLang places the barriers, where it does not lose them."""
     publish, gather = _publish(store, first), _gather(store, dst, chunk)
+    if store.plan.open:
+        publish = _open_to_narrowing(store, tree.sequence([_shuffle(store), publish]))
     if not (adapter().loses_barriers and store.reducer.closes_in_branch):
         return tree.sequence([publish, gather])
     return tree.sequence([build.barrier(), publish, build.barrier(), gather])
+
+
+def _open_to_narrowing(store: Storage, publish: Any) -> Any:
+    """Mark what `project` may replace when the layouts are known."""
+    plan = store.plan
+    sizes = (plan.outputs, plan.threads)
+    mark = marked(plan.reducer.op, store.partial, store.exchange, sizes, plan.thread)
+    return adapter().tir.AttrStmt(store.partial.data, HANDOVER, mark, publish)
 
 
 def _shuffle(store: Storage) -> Any:
@@ -136,6 +149,8 @@ def _gather(store: Storage, dst: Any, chunk: Any) -> Any:
                 reducer.op, dst, indices, build.load(store.exchange, writer * plan.chunk + place)
             ),
         )
+        if plan.open and plan.writers > 1:
+            total = adapter().for_loop(total, annotations={**total.annotations, WRITERS: 1})
         combined = tree.sequence([build.store(dst, start, *indices), total])
         if chunk is None:
             return combined

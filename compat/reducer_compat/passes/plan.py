@@ -33,6 +33,7 @@ class Plan:
         thread: the variable of the participants, counted from 0.
         shape: how they share the outputs.
         rowwise: whether every site was proven to keep to the rows of the shape.
+        open: whether the layouts of its loops, once known, may still narrow the plan.
         lanes: how many members of a row combine by shuffles before the exchange.
         outputs: logical outputs.
         chunk: outputs exchanged through shared memory at once.
@@ -42,6 +43,7 @@ class Plan:
     thread: Any
     shape: Shape
     rowwise: bool
+    open: bool
     lanes: int
     outputs: int
     chunk: int
@@ -90,17 +92,42 @@ def plan(collected: Collected, sites: tuple[Site, ...]) -> tuple[Plan, ...]:
     outputs = [_outputs(collected, reducer) for reducer in collected.reducers]
     shapes = _shapes(collected, sites, outputs)
     return tuple(
-        _plan_one(collected, reducer, count, shape)
+        _plan_one(collected, reducer, sites, count, shape)
         for reducer, count, shape in zip(collected.reducers, outputs, shapes, strict=True)
     )
 
 
-def _plan_one(collected: Collected, reducer: Reducer, outputs: int, chosen: Shape | None) -> Plan:
+def _plan_one(
+    collected: Collected,
+    reducer: Reducer,
+    sites: tuple[Site, ...],
+    outputs: int,
+    chosen: Shape | None,
+) -> Plan:
     shape = chosen or Shape(collected.threads, collected.threads)
     lanes = _lanes(reducer, shape)
     itemsize = dtype_bytes(reducer.dtype)
     chunk = max(1, min(outputs, EXCHANGE_LIMIT // (shape.group // lanes * itemsize)))
-    return Plan(reducer, collected.thread, shape, chosen is not None, lanes, outputs, chunk)
+    rowwise = chosen is not None
+    is_open = not rowwise and not forced_wide() and lanes == LANES and chunk == outputs > 1
+    return Plan(
+        reducer,
+        collected.thread,
+        shape,
+        rowwise,
+        is_open and all(site.needs_layout for site in _sites_of(reducer, sites)),
+        lanes,
+        outputs,
+        chunk,
+    )
+
+
+def _sites_of(reducer: Reducer, sites: tuple[Site, ...]) -> list[Site]:
+    return [
+        site
+        for site in sites
+        if any(update.target.data.same_as(reducer.buffer.data) for update in site.updates)
+    ]
 
 
 def _outputs(collected: Collected, reducer: Reducer) -> int:
