@@ -1,8 +1,8 @@
 """Where the passes run: around three passes of TileLang that every release has.
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry
-after  LayoutInference               guard
-after  LowerTileOp                   emit, residue
+after  LayoutInference               project, guard
+after  LowerTileOp                   emit, residue, registers
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from reducer_compat.passes.collect import collect
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.guard import guard
 from reducer_compat.passes.plan import plan
+from reducer_compat.passes.project import project
 from reducer_compat.passes.recognize import uses_reducers
+from reducer_compat.passes.registers import share_registers
 from reducer_compat.passes.residue import residue
 from reducer_compat.passes.sites import find_sites, is_fragment
 
@@ -65,7 +67,7 @@ def after_inference(original: Any, mod: Any) -> Any:
         return original(mod)
     mod = _explained(original, mod, mine)
     for name in mine:
-        mod = _updated(mod, name, guard(mod[name]))
+        mod = _updated(mod, name, guard(project(mod[name])))
     return mod
 
 
@@ -76,7 +78,7 @@ def after_lowering(original: Any, mod: Any) -> Any:
         return original(mod)
     mod = _explained(original, mod, mine)
     for name in mine:
-        func = residue(emit(mod[name]))
+        func = share_registers(residue(emit(mod[name])))
         mod = _updated(mod, name, func.without_attr(ATTRIBUTE))
     return mod
 

@@ -11,7 +11,17 @@ import numpy as np
 
 Arrays = tuple[np.ndarray, ...]
 
-FAMILIES = ("counting", "tiles", "sites", "streaming", "shapes", "epochs", "dtypes", "legacy")
+FAMILIES = (
+    "counting",
+    "tiles",
+    "sites",
+    "streaming",
+    "shapes",
+    "epochs",
+    "dtypes",
+    "legacy",
+    "benchmarked",
+)
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,34 @@ def serial(extent: Any, body: Callable[[Any], Any]) -> Any:
     return _loop(extent, adapter().tir.ForKind.SERIAL, "r", body)
 
 
+def unrolled(extent: int, body: Callable[[Any], Any]) -> Any:
+    """A loop that is written out; a single iteration is written without one."""
+    if extent == 1:
+        return body(integer(0))
+    var = adapter().tir.Var("u", "int32")
+    return unrolled_over(var, extent, body(var))
+
+
+def unrolled_over(var: Any, extent: int, body: Any) -> Any:
+    """A loop over a given variable that is written out, by the compiler of the device code."""
+    tir = adapter().tir
+    hint = {"pragma_unroll_explicit": False}
+    kind = tir.ForKind.UNROLLED
+    return tir.For(var, integer(0), integer(extent), kind, body, None, hint)
+
+
+def unrolled_nest(extents: Sequence[int], body: Callable[[list[Any]], Any]) -> Any:
+    """Loops over all of `extents` that are written out."""
+    if not extents:
+        return body([])
+    return unrolled(extents[0], lambda i: unrolled_nest(extents[1:], lambda rest: body([i, *rest])))
+
+
+def vectorized(extent: int, body: Callable[[Any], Any]) -> Any:
+    """A loop whose iterations become the lanes of vector instructions."""
+    return _loop(extent, adapter().tir.ForKind.VECTORIZED, "v", body)
+
+
 def nest(extents: Sequence[Any], body: Callable[[list[Any]], Any]) -> Any:
     """Serial loops over all of `extents`."""
     if not extents:
@@ -86,15 +114,19 @@ def guarded(conditions: Sequence[Any], body: Any) -> Any:
     return body
 
 
-def spread(total: Any, lane: Any, lanes: int, body: Callable[[Any], Any]) -> Any:
-    """Run `body` for `0 .. total - 1`, number `k` in lane ``k % lanes``."""
+def spread(total: Any, lane: Any, lanes: int, body: Callable[[Any], Any], unroll: int = 0) -> Any:
+    """Run `body` for `0 .. total - 1`, number `k` in lane ``k % lanes``.
+
+    Up to `unroll` turns are written out.
+    """
     size = tree.constant(total)
     if size is None:
         turns = (total + integer(lanes - 1)) // integer(lanes)
         return serial(turns, lambda s: _within(s * lanes + lane, total, body))
+    loop = unrolled if size <= unroll * lanes else serial
     if size % lanes == 0:
-        return serial(size // lanes, lambda s: body(s * lanes + lane))
-    return serial(-(-size // lanes), lambda s: _within(s * lanes + lane, total, body))
+        return loop(size // lanes, lambda s: body(s * lanes + lane))
+    return loop(-(-size // lanes), lambda s: _within(s * lanes + lane, total, body))
 
 
 def _within(flat: Any, total: Any, body: Callable[[Any], Any]) -> Any:

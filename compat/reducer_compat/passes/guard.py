@@ -40,18 +40,18 @@ def _enter(stmt: Any) -> Any:
         return None
     if not any(marker.read(inner) is not None for inner in tree.walk(stmt)):
         return stmt
-    owner = _owner(stmt, stmt.annotations[LAYOUT])
-    return adapter().for_loop(stmt, body=tree.transform(stmt.body, lambda s: _one(s, owner)))
+    runner = owner(stmt, stmt.annotations[LAYOUT])
+    return adapter().for_loop(stmt, body=tree.transform(stmt.body, lambda s: _one(s, runner)))
 
 
-def _one(stmt: Any, owner: Any) -> Any:
+def _one(stmt: Any, runner: Any) -> Any:
     found = marker.read(stmt)
     if found is None:
         return None
-    return adapter().tir.IfThenElse(found.args[4] == owner, stmt, None)
+    return adapter().tir.IfThenElse(found.args[4] == runner, stmt, None)
 
 
-def _owner(loop: Any, layout: Any) -> Any:
+def owner(loop: Any, layout: Any) -> Any:
     """The thread that runs an iteration, at replica 0, over the variables of the nest."""
     thread = adapter().layout_thread(layout)
     places = {var.name: var for var in tree.variables(thread)}

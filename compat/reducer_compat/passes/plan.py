@@ -1,9 +1,8 @@
 """Decide how a reducer keeps its partials, and who takes part.
 
-Threads form `rows` rows of `group` threads: thread `t` is member `t % group` of row
-`t // group`. Row `r` holds the outputs `r, r + rows, r + 2 * rows, ...` and nobody else
-contributes to them. The wide plan is the case of one row: every thread has a partial of every
-output. More rows (narrow) need every site to visit an output only within its row.
+Where every site of a reducer visits an output within one row of threads, the threads share the
+outputs by rows (`shape`). Else every thread has a partial of every output, and any iteration
+may run in any thread: the baseline, which is always possible.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from reducer_compat import baseline, monoids
 from reducer_compat.errors import ReducerError
 from reducer_compat.modes import PLAN_VARIABLE
 from reducer_compat.passes.collect import Collected, Reducer
+from reducer_compat.passes.shape import Shape, best
 from reducer_compat.passes.sites import Rows, Site, rows_of
 
 #: Bytes of shared memory one exchange may take; more outputs are exchanged in turns.
@@ -30,38 +30,45 @@ class Plan:
     """The storage of one reducer.
 
     Attributes:
-        threads: participants; `thread` is their variable, counted from 0.
-        group: threads that share the outputs of one row.
-        slots: partials in each thread.
-        lanes: how many neighbours combine by shuffles before the exchange.
+        thread: the variable of the participants, counted from 0.
+        shape: how they share the outputs.
+        rowwise: whether every site was proven to keep to the rows of the shape.
+        open: whether the layouts of its loops, once known, may still narrow the plan.
+        lanes: how many members of a row combine by shuffles before the exchange.
         outputs: logical outputs.
         chunk: outputs exchanged through shared memory at once.
     """
 
     reducer: Reducer
     thread: Any
-    threads: int
-    group: int
+    shape: Shape
+    rowwise: bool
+    open: bool
     lanes: int
     outputs: int
     chunk: int
 
     @property
-    def rows(self) -> int:
-        return self.threads // self.group
+    def threads(self) -> int:
+        return self.shape.threads
 
     @property
     def slots(self) -> int:
-        return -(-self.outputs // self.rows)
+        """Partials in each thread."""
+        return self.shape.slots(self.outputs)
 
     @property
     def writers(self) -> int:
         """Threads of one row that write to the exchange."""
-        return self.group // self.lanes
+        return self.shape.group // self.lanes
 
     @property
-    def wide(self) -> bool:
-        return self.rows == 1
+    def row(self) -> Any:
+        return self.shape.row(self.thread)
+
+    @property
+    def member(self) -> Any:
+        return self.shape.member(self.thread)
 
 
 def forced_wide() -> bool:
@@ -83,19 +90,44 @@ def plan(collected: Collected, sites: tuple[Site, ...]) -> tuple[Plan, ...]:
             fix="use T.Kernel(..., threads=N)",
         )
     outputs = [_outputs(collected, reducer) for reducer in collected.reducers]
-    groups = _groups(collected, sites, outputs)
+    shapes = _shapes(collected, sites, outputs)
     return tuple(
-        _plan_one(collected, reducer, count, group)
-        for reducer, count, group in zip(collected.reducers, outputs, groups, strict=True)
+        _plan_one(collected, reducer, sites, count, shape)
+        for reducer, count, shape in zip(collected.reducers, outputs, shapes, strict=True)
     )
 
 
-def _plan_one(collected: Collected, reducer: Reducer, outputs: int, group: int) -> Plan:
-    threads = collected.threads
-    lanes = _lanes(reducer, threads, group)
+def _plan_one(
+    collected: Collected,
+    reducer: Reducer,
+    sites: tuple[Site, ...],
+    outputs: int,
+    chosen: Shape | None,
+) -> Plan:
+    shape = chosen or Shape(collected.threads, collected.threads)
+    lanes = _lanes(reducer, shape)
     itemsize = dtype_bytes(reducer.dtype)
-    chunk = max(1, min(outputs, EXCHANGE_LIMIT // (group // lanes * itemsize)))
-    return Plan(reducer, collected.thread, threads, group, lanes, outputs, chunk)
+    chunk = max(1, min(outputs, EXCHANGE_LIMIT // (shape.group // lanes * itemsize)))
+    rowwise = chosen is not None
+    is_open = not rowwise and not forced_wide() and lanes == LANES and chunk == outputs > 1
+    return Plan(
+        reducer,
+        collected.thread,
+        shape,
+        rowwise,
+        is_open and all(site.needs_layout for site in _sites_of(reducer, sites)),
+        lanes,
+        outputs,
+        chunk,
+    )
+
+
+def _sites_of(reducer: Reducer, sites: tuple[Site, ...]) -> list[Site]:
+    return [
+        site
+        for site in sites
+        if any(update.target.data.same_as(reducer.buffer.data) for update in site.updates)
+    ]
 
 
 def _outputs(collected: Collected, reducer: Reducer) -> int:
@@ -111,10 +143,11 @@ def _outputs(collected: Collected, reducer: Reducer) -> int:
     return math.prod(extents)
 
 
-def _lanes(reducer: Reducer, threads: int, group: int) -> int:
-    if threads % LANES or monoids.functor(reducer.op, reducer.dtype) is None:
+def _lanes(reducer: Reducer, shape: Shape) -> int:
+    """The largest power of two of members that lie in one warp."""
+    if shape.threads % LANES or monoids.functor(reducer.op, reducer.dtype) is None:
         return 1
-    return min(LANES, group & -group)
+    return min(max(1, LANES // shape.stride), shape.group & -shape.group)
 
 
 def dtype_bytes(dtype: str) -> int:
@@ -123,24 +156,25 @@ def dtype_bytes(dtype: str) -> int:
     return max(1, int(bits) // 8)
 
 
-def _groups(collected: Collected, sites: tuple[Site, ...], outputs: list[int]) -> list[int]:
-    """The group of each reducer: all threads (wide), or fewer where that is proven to do.
+def _shapes(
+    collected: Collected, sites: tuple[Site, ...], outputs: list[int]
+) -> list[Shape | None]:
+    """The shape of each reducer, None for the baseline.
 
-    The reducers of one loop share its iterations, so those that are narrow must agree on the
-    row that visits each of them; where two do not, both go wide.
+    The reducers of one loop share its iterations, so those that go by rows must agree on the
+    row that visits each of them; where two do not, both fall back.
     """
-    threads = collected.threads
     rows = [_rows(reducer, sites) for reducer in collected.reducers]
-    groups = [
-        threads if forced_wide() else _narrow(count, threads, mine)
+    shapes = [
+        None if forced_wide() else _shape(count, collected.threads, mine)
         for count, mine in zip(outputs, rows, strict=True)
     ]
     while True:
-        clash = _clash(collected, sites, groups)
+        clash = _clash(collected, sites, shapes)
         if not clash:
-            return groups
+            return shapes
         for position in clash:
-            groups[position] = threads
+            shapes[position] = None
 
 
 def _rows(reducer: Reducer, sites: tuple[Site, ...]) -> list[Rows | None]:
@@ -152,33 +186,27 @@ def _rows(reducer: Reducer, sites: tuple[Site, ...]) -> list[Rows | None]:
     ]
 
 
-def _narrow(outputs: int, threads: int, rows: list[Rows | None]) -> int:
+def _shape(outputs: int, threads: int, rows: list[Rows | None]) -> Shape | None:
     known = [one for one in rows if one is not None]
-    if outputs == 1 or not known or len(known) < len(rows):
-        return threads
-    longest = max(one.span for one in known)
-    group = 1
-    while group < min(LANES, threads) and group * 8 < longest and threads % (group * 2) == 0:
-        group *= 2
-    while threads // group > outputs and threads % (group * 2) == 0:
-        group *= 2
-    fits = all(one.fits(outputs, threads // group, group) for one in known)
-    return group if fits else threads
+    if not known or len(known) < len(rows):
+        return None
+    return best(outputs, threads, known)
 
 
-def _clash(collected: Collected, sites: tuple[Site, ...], groups: list[int]) -> list[int]:
-    """The narrow reducers of a loop that others of the same loop disagree with."""
+def _clash(collected: Collected, sites: tuple[Site, ...], shapes: list[Shape | None]) -> list[int]:
+    """The reducers of a loop that go by rows, but not by the same ones."""
     for site in sites:
         seen: dict[int, set[object]] = {}
         for update in site.updates:
             position = _position(collected, update.target)
-            if groups[position] == collected.threads:
+            if shapes[position] is None:
                 continue
             rows = rows_of(collected.reducers[position], site, update)
-            seen.setdefault(position, set()).add((groups[position], rows.axes if rows else None))
+            seen.setdefault(position, set()).add((shapes[position], rows.axes if rows else None))
         if len(set().union(*seen.values()) if seen else ()) > 1:
             return list(seen)
-        if seen and site.layout_is_open and len(site.updates) > len(seen):
+        targets = {_position(collected, update.target) for update in site.updates}
+        if seen and site.layout_is_open and len(targets) > len(seen):
             return list(seen)
     return []
 

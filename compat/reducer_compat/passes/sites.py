@@ -34,33 +34,57 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
+class Operand:
+    """An element that an update reads.
+
+    Attributes:
+        axes: the axes of the reducer that its place depends on, as loops of the nest.
+        rest: whether its place depends on another loop.
+        inner: whether neighbours along the innermost loop are neighbours in memory.
+        bytes: the size of an element.
+    """
+
+    axes: frozenset[int]
+    rest: bool
+    inner: bool
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
     """How the iterations of a site fall into one row for each output.
 
     Attributes:
         axes: the loops that are the axes of the reducer, in its order.
         rest: the other loops, outermost first.
+        extents: of all the loops of the nest.
         span: the iterations in one row.
-        vector: contiguous iterations that one thread takes, at most.
+        vector: neighbours along the innermost loop that one thread takes, at most.
         exact: rows and members must come out even, as a layout of the loop needs it.
+        operands: what the updates read.
     """
 
     axes: tuple[int, ...]
     rest: tuple[int, ...]
+    extents: tuple[int, ...]
     span: int
     vector: int
     exact: bool
+    operands: tuple[Operand, ...]
 
-    def width(self, group: int) -> int:
-        """The contiguous iterations of one thread, in a row of `group` threads."""
-        width = self.vector
-        while width > 1 and self.span % (width * group):
-            width //= 2
-        return width
+    @property
+    def columns(self) -> bool:
+        """Whether neighbours along the innermost loop are neighbouring outputs."""
+        return bool(self.axes) and self.axes[-1] == len(self.extents) - 1
 
-    def fits(self, outputs: int, rows: int, group: int) -> bool:
-        """Whether the site can be run by `rows` rows of `group` threads."""
-        return not self.exact or (outputs % rows == 0 and self.span % group == 0)
+    @property
+    def inner(self) -> int:
+        """The extent of the innermost loop."""
+        return self.extents[-1]
+
+    def held(self, operand: Operand) -> int:
+        """Elements of an operand that all the outputs together read, per iteration."""
+        return math.prod(self.extents[axis] for axis in operand.axes)
 
 
 def rows_of(reducer: Reducer, site: Site, update: Marker) -> Rows | None:
@@ -71,12 +95,38 @@ def rows_of(reducer: Reducer, site: Site, update: Marker) -> Rows | None:
     if axes is None:
         return None
     nest, _ = parallel_nest(site.loop)
-    rest = tuple(k for k in range(len(nest)) if k not in axes)
-    extents = [tree.constant(nest[k].extent) for k in rest]
-    known = [extent for extent in extents if extent is not None]
+    extents = tuple(tree.constant(loop.extent) for loop in nest)
+    known = tuple(extent for extent in extents if extent is not None)
     if len(known) < len(extents):
         return None
-    return Rows(axes, rest, math.prod(known), vector_of(site), site.needs_layout)
+    rest = tuple(k for k in range(len(nest)) if k not in axes)
+    span = math.prod(known[k] for k in rest)
+    operands = _operands(site, nest, axes)
+    return Rows(axes, rest, known, span, vector_of(site), site.needs_layout, operands)
+
+
+def _operands(site: Site, nest: list[Any], axes: tuple[int, ...]) -> tuple[Operand, ...]:
+    """What the updates of a site read, each place once."""
+    found: list[Any] = []
+    for update in site.updates:
+        for load in tree.loads(update.args[4]):
+            if not any(same_place(load, other) for other in found):
+                found.append(load)
+    return tuple(_operand(load, nest, axes) for load in found)
+
+
+def _operand(load: Any, nest: list[Any], axes: tuple[int, ...]) -> Operand:
+    used = {
+        k
+        for index in load.indices
+        for var in tree.variables(index)
+        for k, loop in enumerate(nest)
+        if var.same_as(loop.loop_var)
+    }
+    last = [var for var in tree.variables(load.indices[-1]) if var.same_as(nest[-1].loop_var)]
+    return Operand(
+        frozenset(used & set(axes)), bool(used - set(axes)), bool(last), load_bytes(load)
+    )
 
 
 def vector_of(site: Site) -> int:
@@ -98,6 +148,14 @@ def vector_of(site: Site) -> int:
     while width > 1 and inner % width:
         width //= 2
     return width
+
+
+def same_place(left: Any, right: Any) -> bool:
+    """Whether two loads read one place; structural equality takes any two buffers for equal."""
+    equal = adapter().tvm.ir.structural_equal
+    return bool(left.buffer.data.same_as(right.buffer.data)) and all(
+        equal(one, other) for one, other in zip(left.indices, right.indices, strict=True)
+    )
 
 
 def load_bytes(load: Any) -> int:
@@ -155,13 +213,13 @@ def _site(func: Any, loop: Any) -> Site:
         bool(reads)
         and not writes
         and LAYOUT not in loop.annotations
-        and _plain_body(loop)
+        and plain_body(loop)
         and all(_only_copied(func, loop, load) for load in reads)
     )
     return Site(loop, updates, bool(reads or writes), open_layout)
 
 
-def _plain_body(loop: Any) -> bool:
+def plain_body(loop: Any) -> bool:
     """Whether the nest holds updates and nothing else."""
     _, body = parallel_nest(loop)
     parts = tree.children(body) if isinstance(body, adapter().tir.SeqStmt) else (body,)

@@ -1,0 +1,292 @@
+"""Time the benchmark's kernels on several TileLang releases, ours against everybody else's.
+
+    python benchmarks/kernels.py [--releases DIR] [--only TEXT] [--quick] [--pairs 20] [--json FILE]
+
+Needs a CUDA GPU, torch and nvcc. DIR holds one folder a release, each made with
+`pip install --no-deps --target DIR/0.1.13 tilelang==0.1.13 apache-tvm-ffi==0.1.12`; a folder
+`common` is put on the path of all of them, `common-0.1.12` of those that load with that
+apache-tvm-ffi. Without DIR the installed TileLang is measured.
+
+Each release runs in two processes, one with the runtime and one without, and the processes are
+asked in turns, forwards and backwards: a pair is two measurements next to each other. Kernels
+are checked against float64 first. Clocks are left alone.
+
+    /native    v2 as TileLang 0.1.14 or newer lowers the same source by itself
+    /stock     the v1 kernel as the same release lowers it by itself (! where its result is wrong)
+    /per_tile  `T.reduce_*` once a tile, on the same release
+    /torch     the same in torch
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import queue
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from kernel_bench import table  # noqa: E402
+from kernel_bench.cases import Case, all_cases  # noqa: E402
+
+#: The apache-tvm-ffi that each release loads with, newest first.
+FFI = (((0, 1, 13), "0.1.12"), ((0, 1, 10), "0.1.11"), ((0, 1, 8), "0.1.8"))
+FIRST_NATIVE = (0, 1, 14)
+#: Kernels of `--quick`: one of each kind.
+QUICK = ("16x128_float16", "row_sum_global_8x256", "softmax", "rmsnorm_backward_nows", "block_sum")
+#: Seconds for one answer of a process.
+PATIENCE = 900
+
+
+def number(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split(".")[:3])
+
+
+@dataclass
+class Process:
+    """A worker: the release it runs and the variants of kernels that it has."""
+
+    release: str
+    variants: tuple[str, ...]
+    environment: dict[str, str]
+    jobs: int
+    process: Any = None
+    answers: queue.Queue[str] = field(default_factory=queue.Queue)
+    kernels: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+
+    def start(self) -> None:
+        self.answers = queue.Queue()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "kernel_bench.worker"],
+            env={**os.environ, **self.environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=HERE,
+        )
+        threading.Thread(target=self._read, args=(self.process, self.answers), daemon=True).start()
+
+    @staticmethod
+    def _read(process: Any, answers: queue.Queue[str]) -> None:
+        for line in process.stdout:
+            answers.put(line)
+        answers.put("")
+
+    def ready(self) -> bool:
+        return bool(self._answer().get("ready"))
+
+    def ask(self, **command: Any) -> dict[str, Any]:
+        """The answer to a command; `failed` where the process died or is silent."""
+        try:
+            self.process.stdin.write(json.dumps(command) + "\n")
+            self.process.stdin.flush()
+        except OSError:
+            return {"failed": "the process has ended", "broken": True}
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        try:
+            line = self.answers.get(timeout=PATIENCE)
+        except queue.Empty:
+            line = ""
+        return json.loads(line) if line else {"failed": "the process has ended", "broken": True}
+
+    def compile(self, cases: Sequence[str]) -> None:
+        variants = [variant for variant in self.variants if variant != "torch"]
+        answer = self.ask(do="compile", cases=list(cases), variants=variants, jobs=self.jobs)
+        for one in answer.get("kernels", []):
+            self.kernels[one["case"], one["variant"]] = one
+
+    def restart(self, cases: Sequence[str]) -> None:
+        """Begin again after a kernel took the CUDA context down; compiled kernels are cached."""
+        self.stop()
+        self.start()
+        if self.ready():
+            self.compile(cases)
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+
+def processes(folder: Path | None, cache: Path) -> list[Process]:
+    """Two processes a release: without the runtime, and with it."""
+    releases = _releases(folder)
+    jobs = max(2, (os.cpu_count() or 2) // (2 * len(releases)))
+    found = []
+    for index, (release, path) in enumerate(releases):
+        is_native = number(release) >= FIRST_NATIVE
+        alone = ("native" if is_native else "stock", "per_tile")
+        torch_too = ("torch",) if index == len(releases) - 1 else ()
+        for mode, variants in (
+            ("off", (*alone, *torch_too)),
+            ("canonical" if is_native else "auto", ("ours",)),
+        ):
+            environment = {
+                **_paths(folder, release, path),
+                "REDUCER_COMPAT": mode,
+                "TILELANG_CACHE_DIR": str(cache / f"{release}-{mode}"),
+            }
+            found.append(Process(release, variants, environment, jobs))
+    return found
+
+
+def _releases(folder: Path | None) -> list[tuple[str, Path | None]]:
+    if folder is None:
+        from importlib.metadata import version
+
+        return [(version("tilelang").split("+")[0], None)]
+    named = [path for path in folder.iterdir() if (path / "tilelang").is_dir()]
+    return [(path.name, path) for path in sorted(named, key=lambda path: number(path.name))]
+
+
+def _paths(folder: Path | None, release: str, path: Path | None) -> dict[str, str]:
+    """Where a release finds its modules and libraries."""
+    root = HERE.parent
+    search = [HERE, root / "compat", root / "rules"]
+    environment = {}
+    if folder is not None and path is not None:
+        ffi = next(name for first, name in FFI if number(release) >= first)
+        search = [path, folder / f"common-{ffi}", folder / "common", *search]
+        libraries = [str(folder / "common" / "z3" / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
+        environment["LD_LIBRARY_PATH"] = ":".join(filter(None, libraries))
+    inherited = os.environ.get("PYTHONPATH", "")
+    environment["PYTHONPATH"] = ":".join([*map(str, search), *filter(None, [inherited])])
+    return environment
+
+
+@dataclass
+class Entry:
+    """One variant of one kernel on one release, and its times."""
+
+    process: Process
+    variant: str
+    samples: list[float] = field(default_factory=list)
+    error: float = 0.0
+    right: bool = True
+    problem: str = ""
+
+
+def measure(case: Case, workers: Sequence[Process], pairs: int) -> list[Entry]:
+    """Every variant of a kernel that there is, timed in turns."""
+    entries = [
+        Entry(worker, variant)
+        for worker in workers
+        for variant in worker.variants
+        if variant == "torch" or (case.name, variant) in worker.kernels
+    ]
+    loaded = [entry for entry in entries if _load(case, entry)]
+    for turn in range(pairs):
+        for entry in loaded if turn % 2 == 0 else reversed(loaded):
+            answer = entry.process.ask(do="time", variant=entry.variant)
+            entry.samples.append(answer.get("us", math.nan))
+    for worker in workers:
+        worker.ask(do="drop")
+    return entries
+
+
+def _load(case: Case, entry: Entry) -> bool:
+    answer = entry.process.ask(do="load", case=case.name, variant=entry.variant)
+    if "failed" in answer:
+        entry.problem = answer["failed"]
+        if answer.get("broken"):
+            entry.process.restart([name for name, _ in entry.process.kernels])
+        return False
+    entry.error, entry.right = answer["error"], answer["right"]
+    return True
+
+
+def rows(case: Case, entries: Sequence[Entry]) -> list[table.Row]:
+    """A row for each release."""
+    releases = dict.fromkeys(entry.process.release for entry in entries)
+    return [_row(case, release, entries) for release in releases]
+
+
+def _row(case: Case, release: str, entries: Sequence[Entry]) -> table.Row:
+    chosen = {
+        entry.variant: entry
+        for entry in entries
+        if entry.variant in ("native", "torch") or entry.process.release == release
+    }
+    ours = chosen.pop("ours", None)
+    if ours is None:
+        return table.Row(case.name, release, problem={"ours": "was not compiled"})
+    us = None
+    if len(ours.samples) > 1:
+        us = tuple(statistics.quantiles(ours.samples, n=4))
+    ratios = {v: table.ratio(ours.samples, entry.samples) for v, entry in chosen.items()}
+    everything = {"ours": ours, **chosen}
+    return table.Row(
+        case.name,
+        release,
+        us,
+        case.bytes / us[1] / 1e6 if us else None,
+        {variant: found for variant, found in ratios.items() if found is not None},
+        {variant: e.error for variant, e in everything.items() if not e.right},
+        {variant: e.problem for variant, e in everything.items() if e.problem},
+        {
+            variant: e.process.kernels.get((case.name, variant), {}).get("resources", {})
+            for variant, e in everything.items()
+        },
+    )
+
+
+def run(workers: Sequence[Process], cases: Sequence[Case], pairs: int) -> Iterator[table.Row]:
+    """Compile everything, then measure kernel by kernel."""
+    for worker in workers:
+        worker.start()
+    names = [case.name for case in cases]
+    alive = [worker for worker in workers if worker.ready()]
+    with ThreadPoolExecutor(len(alive) or 1) as pool:
+        list(pool.map(lambda worker: worker.compile(names), alive))
+    for case in cases:
+        yield from rows(case, measure(case, alive, pairs))
+
+
+def chosen_cases(only: str, quick: bool) -> list[Case]:
+    """The cases whose name holds one of the words of `only`."""
+    words = [word for word in only.split(",") if word] or (list(QUICK) if quick else [""])
+    return [case for case in all_cases() if any(word in case.name for word in words)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--releases", type=Path, help="a folder with one folder a release")
+    parser.add_argument("--only", default="", help="kernels whose name holds one of these words")
+    parser.add_argument("--quick", action="store_true", help="one kernel of each kind")
+    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--json", type=Path, help="write everything that was measured here")
+    options = parser.parse_args()
+    cases = chosen_cases(options.only, options.quick)
+    found: list[table.Row] = []
+    with tempfile.TemporaryDirectory() as cache:
+        workers = processes(options.releases, Path(cache))
+        try:
+            for row in run(workers, cases, options.pairs):
+                found.append(row)
+                print(table.line(row), file=sys.stderr, flush=True)
+        finally:
+            for worker in workers:
+                worker.stop()
+    if options.json:
+        options.json.write_text(json.dumps([row.data() for row in found], indent=1))
+    print("\n".join([*table.lines(found), *table.summary(found)]))
+    return 1 if any("ours" in {**row.wrong, **row.problem} for row in found) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

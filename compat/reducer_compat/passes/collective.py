@@ -1,0 +1,166 @@
+"""Open and close an epoch: identities in, and one value for each output out.
+
+A close is shuffles within the warp, an exchange through shared memory, and a loop over the
+outputs that combines what was exchanged. TileLang places the barrier between the two, over the
+threads that run them, also under warp specialization.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from reducer_compat import monoids, tree
+from reducer_compat.adapter import adapter
+from reducer_compat.passes import build
+from reducer_compat.passes.collect import Reducer
+from reducer_compat.passes.plan import Plan
+from reducer_compat.passes.project import HANDOVER, WRITERS, marked
+from reducer_compat.passes.sites import is_fragment
+from reducer_rules.timeline import Init
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """The buffers of one reducer. `seed` is None where every epoch opens at the identity."""
+
+    plan: Plan
+    partial: Any
+    exchange: Any
+    seed: Any
+
+    @property
+    def reducer(self) -> Reducer:
+        return self.plan.reducer
+
+    @property
+    def buffers(self) -> list[Any]:
+        found = [self.partial, self.exchange]
+        return found if self.seed is None else [*found, self.seed]
+
+
+def storage(plan: Plan) -> Storage:
+    """Declare the buffers of one reducer."""
+    reducer = plan.reducer
+    name, dtype = reducer.name, reducer.dtype
+    seeded = any(isinstance(e, Init) and e.fill is not None for e in reducer.events)
+    return Storage(
+        plan,
+        build.buffer(f"{name}_partial", plan.slots, dtype, "local"),
+        build.buffer(f"{name}_exchange", plan.writers * plan.chunk, dtype, "shared.dyn"),
+        build.buffer(f"{name}_seed", 1, dtype, "local") if seeded else None,
+    )
+
+
+def open_epoch(store: Storage, seed: Any) -> Any:
+    """Set every partial to the identity, and remember the seed."""
+    reducer = store.reducer
+    identity = monoids.identity_value(reducer.op, reducer.dtype)
+    fill = build.unrolled(store.plan.slots, lambda slot: build.store(store.partial, identity, slot))
+    if store.seed is None:
+        return fill
+    start = identity if seed is None else seed
+    return tree.sequence([fill, build.store(store.seed, start, 0)])
+
+
+def close_epoch(store: Storage, dst: Any) -> Any:
+    """Combine the partials of all participants into `dst`."""
+    plan = store.plan
+    chunks = -(-plan.outputs // plan.chunk)
+    if plan.open:
+        return _exchange(store, dst, 0, None)
+    shuffled = _shuffle(store)
+    if chunks == 1:
+        return tree.sequence([shuffled, _exchange(store, dst, 0, None)])
+    return tree.sequence([shuffled, build.serial(chunks, lambda c: _exchange(store, dst, c, c))])
+
+
+def _exchange(store: Storage, dst: Any, first: Any, chunk: Any) -> Any:
+    """Publish and gather one chunk. TileLang places the barriers, where it does not lose them."""
+    publish, gather = _publish(store, first), _gather(store, dst, chunk)
+    if store.plan.open:
+        publish = _open_to_narrowing(store, tree.sequence([_shuffle(store), publish]))
+    if not (adapter().loses_barriers and store.reducer.closes_in_branch):
+        return tree.sequence([publish, gather])
+    return tree.sequence([build.barrier(), publish, build.barrier(), gather])
+
+
+def _open_to_narrowing(store: Storage, publish: Any) -> Any:
+    """Mark what `project` may replace when the layouts are known."""
+    plan = store.plan
+    sizes = (plan.outputs, plan.threads)
+    mark = marked(plan.reducer.op, store.partial, store.exchange, sizes, plan.thread)
+    return adapter().tir.AttrStmt(store.partial.data, HANDOVER, mark, publish)
+
+
+def _shuffle(store: Storage) -> Any:
+    plan, reducer = store.plan, store.reducer
+    functor = monoids.functor(reducer.op, reducer.dtype)
+    if plan.lanes == 1:
+        return tree.nothing()
+    stride = plan.shape.stride
+    name = f"tl::AllReduce<tl::{functor}, {plan.lanes * stride}, {stride}, 0>::run"
+
+    def one(slot: Any) -> Any:
+        mine = build.load(store.partial, slot)
+        return build.store(store.partial, build.extern(reducer.dtype, name, mine), slot)
+
+    return build.unrolled(plan.slots, one)
+
+
+def _publish(store: Storage, chunk: Any) -> Any:
+    """Write the partials of one chunk of outputs to the exchange."""
+    plan = store.plan
+    row, member, shape = plan.row, plan.member, plan.shape
+    first = chunk * plan.chunk
+
+    def one(slot: Any) -> Any:
+        output = shape.output(slot, row)
+        place = member // plan.lanes * plan.chunk + output - first
+        write = build.store(store.exchange, build.load(store.partial, slot), place)
+        conditions = []
+        if plan.lanes > 1:
+            conditions.append(member % plan.lanes == 0)
+        if plan.chunk < plan.outputs:
+            conditions += [output >= first, output < first + plan.chunk]
+        if plan.slots * shape.rows > plan.outputs:
+            conditions.append(output < plan.outputs)
+        return build.guarded(conditions, write)
+
+    return build.unrolled(plan.slots, one)
+
+
+def _gather(store: Storage, dst: Any, chunk: Any) -> Any:
+    """Combine what was exchanged into the destination, with the destination's own layout."""
+    plan, reducer = store.plan, store.reducer
+    extents = [extent or 1 for extent in reducer.shape]
+
+    def one(indices: list[Any]) -> Any:
+        output = build.flat(indices, extents)
+        place = output if chunk is None else output - chunk * plan.chunk
+        start = (
+            monoids.identity_value(reducer.op, reducer.dtype)
+            if store.seed is None
+            else build.load(store.seed, 0)
+        )
+        total = build.unrolled(
+            plan.writers,
+            lambda writer: build.accumulate(
+                reducer.op, dst, indices, build.load(store.exchange, writer * plan.chunk + place)
+            ),
+        )
+        if plan.open and plan.writers > 1:
+            total = adapter().for_loop(total, annotations={**total.annotations, WRITERS: 1})
+        combined = tree.sequence([build.store(dst, start, *indices), total])
+        if chunk is None:
+            return combined
+        first = chunk * plan.chunk
+        return build.guarded([output >= first, output < first + plan.chunk], combined)
+
+    if is_fragment(dst):
+        return build.parallel(extents, one)
+    if str(dst.scope()).startswith("local"):
+        return build.nest(extents, one)
+    return build.spread(
+        plan.outputs, plan.thread, plan.threads, lambda flat: one(build.unflat(flat, extents))
+    )

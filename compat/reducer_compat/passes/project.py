@@ -1,0 +1,332 @@
+"""Narrow a reducer whose loops TileLang laid out itself, once their layouts are known.
+
+Such a reducer was carried through layout inference with a partial of every output in every
+thread. Where a bit of the output's number is a bit of the thread's number in every iteration
+of every site, a thread sees only the outputs that agree with it in that bit:
+
+    for i, j in T.Parallel(64, 64), thread = i % 32 * 4 + j // 16:
+
+        bits of i 0 1 2 3 4 are bits 2 3 4 5 6 of the thread; bit 5 of i is free
+        -> 2 partials, and a collective over bits 0 and 1 of the thread
+
+Proven by enumeration of all iterations; what is not proven stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reducer_compat import marker, monoids, tree
+from reducer_compat.adapter import adapter
+from reducer_compat.passes import build
+from reducer_compat.passes.guard import owner
+from reducer_compat.passes.plan import LANES
+from reducer_compat.passes.sites import LAYOUT
+from reducer_rules.monoid import Op
+
+#: On the statements that hand partials over, and on the loops that combine what was handed over.
+HANDOVER = "reducer_compat.handover"
+WRITERS = "reducer_compat.writers"
+#: Iterations of one site that are enumerated, at most.
+MOST = 1 << 20
+#: Bits of a lane's number.
+_LANE_BITS = LANES.bit_length() - 1
+
+Pairs = Sequence[tuple[int, int]]
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """The statements that hand partials over, as `collective` marked them."""
+
+    op: Op
+    partial: Any
+    exchange: Any
+    outputs: int
+    threads: int
+    thread: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """Which bits of an output's number are fixed by which bits of the thread's, and which not."""
+
+    handover: Handover
+    fixed: Pairs
+    free: tuple[int, ...]
+
+    @property
+    def members(self) -> list[int]:
+        """Bits of the thread's number over which the collective runs."""
+        taken = {bit for _, bit in self.fixed}
+        return [bit for bit in range(_bits(self.handover.threads)) if bit not in taken]
+
+    @property
+    def writers(self) -> int:
+        """Warps that hand over a value of the same output."""
+        return int(2 ** sum(bit >= _LANE_BITS for bit in self.members))
+
+    def slot(self, output: Any) -> Any:
+        """The partial of an output in the threads that see it."""
+        return _moved(output, [(bit, place) for place, bit in enumerate(self.free)])
+
+
+def marked(op: Op, partial: Any, exchange: Any, sizes: tuple[int, int], thread: Any) -> Any:
+    """The value of a `HANDOVER` attribute; `sizes` are outputs and threads."""
+    parts = [build.integer(size) for size in sizes]
+    return marker.build(
+        "handover", str(op), marker.origin(partial), marker.origin(exchange), *parts, thread
+    )
+
+
+def project(func: Any) -> Any:
+    """The kernel with every reducer narrowed that can be, and without the marks of this pass."""
+    handovers = [hand for stmt in tree.walk(func.body) if (hand := _handover(stmt))]
+    if not handovers:
+        return func
+    updates = _updates(func.body)
+    found = [one for hand in handovers if (one := _projection(hand, updates))]
+    return func.with_body(tree.transform(func.body, lambda stmt: _rewritten(stmt, found)))
+
+
+def _handover(stmt: Any) -> Handover | None:
+    if not isinstance(stmt, adapter().tir.AttrStmt) or str(stmt.attr_key) != HANDOVER:
+        return None
+    args = marker.call_marker(stmt.value).args  # type: ignore[union-attr]
+    return Handover(
+        Op(str(args[0].value)),
+        args[1].buffer,
+        args[2].buffer,
+        int(args[3].value),
+        int(args[4].value),
+        args[5],
+    )
+
+
+# What the updates say
+
+
+@dataclass(frozen=True, slots=True)
+class _Update:
+    """An update that waited: its partial, and the output and owner of all its iterations."""
+
+    partial: Any
+    outputs: Array | None
+    owners: Array | None
+
+
+def _updates(body: Any) -> list[_Update]:
+    """Every waiting update of the kernel; without arrays where they cannot be enumerated."""
+    found: list[_Update] = []
+
+    def visit(stmt: Any, loops: tuple[Any, ...], runner: Any) -> None:
+        mark = marker.read(stmt)
+        if mark is not None and mark.kind == "partial":
+            found.append(_enumerated(mark, loops, runner))
+        if isinstance(stmt, adapter().tir.For):
+            runner = _owner_of(stmt) if runner is None else runner
+            loops = loops if runner is None else (*loops, stmt)
+        for child in tree.children(stmt):
+            visit(child, loops, runner)
+
+    visit(body, (), None)
+    return found
+
+
+def _owner_of(loop: Any) -> Any:
+    return owner(loop, loop.annotations[LAYOUT]) if LAYOUT in loop.annotations else None
+
+
+def _enumerated(mark: marker.Marker, loops: tuple[Any, ...], runner: Any) -> _Update:
+    partial = mark.args[1].buffer
+    bounds = [(tree.constant(loop.min), tree.constant(loop.extent)) for loop in loops]
+    known = [(start, extent) for start, extent in bounds if start is not None and extent]
+    size = np.prod([extent for _, extent in known], dtype=np.int64)
+    if runner is None or len(known) < len(loops) or size > MOST:
+        return _Update(partial, None, None)
+    grid = np.indices([extent for _, extent in known]).reshape(len(known), -1)
+    values = [line + start for line, (start, _) in zip(grid, known, strict=True)]
+    env = [(loop.loop_var, value) for loop, value in zip(loops, values, strict=True)]
+    try:
+        outputs, owners = _evaluate(mark.args[2], env), _evaluate(runner, env)
+    except LookupError:
+        return _Update(partial, None, None)
+    return _Update(partial, *np.broadcast_arrays(outputs, owners, values[0])[:2])
+
+
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Mul": np.multiply,
+    "FloorDiv": np.floor_divide,
+    "FloorMod": np.mod,
+    "Min": np.minimum,
+    "Max": np.maximum,
+}
+_CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "bitwise_and": np.bitwise_and,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+    "shift_left": np.left_shift,
+    "shift_right": np.right_shift,
+}
+
+
+def _evaluate(expr: Any, env: Sequence[tuple[Any, Array]]) -> Any:
+    """The values of an integer expression.
+
+    Raises:
+        LookupError: it depends on something else than the variables of `env`.
+    """
+    value = tree.constant(expr)
+    if value is not None:
+        return value
+    kind = type(expr).__name__
+    if kind == "Cast":
+        return _evaluate(expr.value, env)
+    if kind in _BINARY:
+        return _BINARY[kind](_evaluate(expr.a, env), _evaluate(expr.b, env))
+    if kind == "Call" and len(expr.args) == 2:
+        name = str(getattr(expr.op, "name", "")).rsplit(".", 1)[-1]
+        return _CALLS[name](*(_evaluate(arg, env) for arg in expr.args))
+    for var, values in env:
+        if var.same_as(expr):
+            return values
+    raise LookupError(kind)
+
+
+def _projection(handover: Handover, updates: list[_Update]) -> Projection | None:
+    mine = [u for u in updates if u.partial.data.same_as(handover.partial.data)]
+    arrays = [(u.outputs, u.owners) for u in mine if u.outputs is not None and u.owners is not None]
+    if not mine or len(arrays) < len(mine) or handover.threads & (handover.threads - 1):
+        return None
+    outputs = np.concatenate([array for array, _ in arrays])
+    owners = np.concatenate([array for _, array in arrays])
+    fixed: list[tuple[int, int]] = []
+    for bit in range(_bits(handover.outputs)):
+        wanted = outputs >> bit & 1
+        taken = {place for _, place in fixed}
+        places = (b for b in range(_bits(handover.threads)) if b not in taken)
+        place = next((b for b in places if np.array_equal(owners >> b & 1, wanted)), None)
+        if place is not None:
+            fixed.append((bit, place))
+    free = tuple(b for b in range(_bits(handover.outputs)) if b not in dict(fixed))
+    return Projection(handover, tuple(fixed), free) if fixed else None
+
+
+def _bits(count: int) -> int:
+    return (count - 1).bit_length()
+
+
+# What becomes of the code
+
+
+def _rewritten(stmt: Any, found: list[Projection]) -> Any:
+    tir = adapter().tir
+    handover = _handover(stmt)
+    if handover is not None:
+        mine = _of(found, handover.partial)
+        if mine is None:
+            return tree.transform(stmt.body, lambda inner: _rewritten(inner, found))
+        return handed_over(Projection(handover, mine.fixed, mine.free))
+    if isinstance(stmt, tir.For) and WRITERS in stmt.annotations:
+        return _writers(stmt, found)
+    mark = marker.read(stmt)
+    if mark is not None and mark.kind == "partial":
+        mine = _of(found, mark.args[1].buffer)
+        if mine is not None:
+            args = (mark.args[0], mark.args[1], mine.slot(mark.args[2]), *mark.args[3:])
+            return tir.Evaluate(marker.build("partial", *args))
+    return None
+
+
+def _of(found: list[Projection], partial: Any) -> Projection | None:
+    return next((p for p in found if p.handover.partial.data.same_as(partial.data)), None)
+
+
+def _writers(loop: Any, found: list[Projection]) -> Any:
+    """A loop over the writers of an output, of which there may be fewer now."""
+    exchanges = [p for p in found if _reads(loop.body, p.handover.exchange)]
+    kept = {k: v for k, v in loop.annotations.items() if str(k) != WRITERS}
+    extent = build.integer(exchanges[0].writers) if exchanges else loop.extent
+    return adapter().for_loop(loop, extent=extent, annotations=kept)
+
+
+def _reads(body: Any, buffer: Any) -> bool:
+    return any(
+        load.buffer.data.same_as(buffer.data)
+        for stmt in tree.walk(body)
+        for expr in tree.expressions(stmt)
+        for load in tree.loads(expr)
+    )
+
+
+def handed_over(projection: Projection) -> Any:
+    """Shuffles over the members in one warp, then one write for each warp and output."""
+    hand, members = projection.handover, projection.members
+    lanes = [bit for bit in members if bit < _LANE_BITS]
+    warps = [bit for bit in members if bit >= _LANE_BITS]
+    dtype = str(hand.partial.dtype)
+    functor = monoids.functor(hand.op, dtype)
+
+    def one(slot: Any) -> Any:
+        value = build.load(hand.partial, slot)
+        for first, last in _runs(lanes):
+            name = f"tl::AllReduce<tl::{functor}, {2 << last}, {1 << first}, 0>::run"
+            value = build.extern(dtype, name, value)
+        output = _moved(slot, list(enumerate(projection.free)))
+        output += _moved(hand.thread, [(bit, place) for place, bit in projection.fixed])
+        writer = _moved(hand.thread, [(bit, place) for place, bit in enumerate(warps)])
+        place = writer * hand.outputs + output
+        conditions = [_run(hand.thread, run) == 0 for run in _runs(lanes)]
+        if hand.outputs & (hand.outputs - 1):
+            conditions.append(output < hand.outputs)
+        total = build.load(hand.partial, slot)
+        write = build.guarded(conditions, build.store(hand.exchange, total, place))
+        combine = build.store(hand.partial, value, slot) if lanes else tree.nothing()
+        return tree.sequence([combine, write])
+
+    return build.unrolled(1 << len(projection.free), one)
+
+
+def _runs(bits: Iterable[int]) -> list[tuple[int, int]]:
+    """Neighbouring bits, first and last."""
+    runs: list[tuple[int, int]] = []
+    for bit in bits:
+        if runs and runs[-1][1] == bit - 1:
+            runs[-1] = (runs[-1][0], bit)
+        else:
+            runs.append((bit, bit))
+    return runs
+
+
+def _run(value: Any, run: tuple[int, int]) -> Any:
+    """Some neighbouring bits of a number."""
+    first, last = run
+    high = value // (1 << first) if first else value
+    return high % (2 << (last - first))
+
+
+def _moved(value: Any, pairs: Pairs) -> Any:
+    """The number whose bit `to` is bit `source` of `value`, for all (source, to)."""
+    total: Any = build.integer(0)
+    for source, to in _together(pairs):
+        part = _run(value, source)
+        total = total + (part * (1 << to) if to else part)
+    return adapter().tvm.arith.Analyzer().simplify(total)
+
+
+def _together(pairs: Pairs) -> list[tuple[tuple[int, int], int]]:
+    """Pairs that move neighbouring bits by the same distance, as one."""
+    runs: list[tuple[tuple[int, int], int]] = []
+    for source, to in sorted(pairs):
+        if runs and runs[-1][0][1] == source - 1 and source - to == runs[-1][0][0] - runs[-1][1]:
+            runs[-1] = ((runs[-1][0][0], source), runs[-1][1])
+        else:
+            runs.append(((source, source), to))
+    return runs

@@ -1,0 +1,56 @@
+"""Let several blocks of a warp-specialized kernel share a multiprocessor.
+
+TileLang gives the consumers of a warp-specialized kernel 240 registers a thread, which is what
+the accumulators of a matrix product need: 256 threads then fill the register file, and one
+block runs at a time. A kernel that multiplies no matrices needs a fraction of that, and hides
+latency with more blocks. TileLang's own `T.no_set_max_nreg` says so; it stays unsaid where the
+author wrote how many registers he wants.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reducer_compat import tree
+from reducer_compat.adapter import adapter
+
+#: The attribute that TileLang puts around the two branches of a warp-specialized kernel.
+SCOPE = "kWarpSpecializationScope"
+#: What the names of matrix instructions and of hints about registers contain.
+_TELLING = ("mma", "gemm", "tcgen05", "nreg", "reg_alloc", "reg_dealloc")
+
+
+def share_registers(func: Any) -> Any:
+    """The kernel, asking for no more registers than its code uses."""
+    if not any(_is_scope(stmt) for stmt in tree.walk(func.body)) or _speaks(func):
+        return func
+    return func.with_body(tree.transform(func.body, _enter))
+
+
+def _is_scope(stmt: Any) -> bool:
+    return isinstance(stmt, adapter().tir.AttrStmt) and str(stmt.attr_key) == SCOPE
+
+
+def _speaks(func: Any) -> bool:
+    """Whether the kernel multiplies matrices, or says how many registers it wants."""
+    tir = adapter().tir
+    calls = (
+        stmt.value
+        for stmt in tree.walk(func.body)
+        if isinstance(stmt, tir.Evaluate) and isinstance(stmt.value, tir.Call)
+    )
+    return any(word in name for call in calls for name in _names(call) for word in _TELLING)
+
+
+def _names(call: Any) -> list[str]:
+    """The name of what is called, for an external function too."""
+    literals = [arg for arg in call.args if isinstance(arg, adapter().tir.StringImm)]
+    return [str(getattr(call.op, "name", "")), *(str(arg.value) for arg in literals)]
+
+
+def _enter(stmt: Any) -> Any:
+    if not _is_scope(stmt):
+        return None
+    here = adapter()
+    hint = here.tir.Call("handle", here.tvm.ir.Op.get("tl.no_set_max_nreg"), [])
+    return tree.sequence([here.tir.Evaluate(hint), stmt])
