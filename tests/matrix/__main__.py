@@ -19,18 +19,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from reducer_rules.release import TVM_FFI
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-#: The tvm-ffi each release loads with; a newer one is refused at import.
-FFI = {
-    "0.1.8": "0.1.8",
-    "0.1.9": "0.1.8",
-    "0.1.10": "0.1.11",
-    "0.1.11": "0.1.11",
-    "0.1.12": "0.1.11",
-    "0.1.13": "0.1.12",
-    "0.1.14": "0.1.12",
-    "0.1.15": "0.1.12",
-}
 
 
 @dataclass(frozen=True)
@@ -52,7 +43,7 @@ def install(release: str, into: Path) -> Path:
     """The directory of a release, installed there unless it is already."""
     place = into / release
     if not (place / "tilelang").is_dir():
-        packages = [f"tilelang=={release}", f"apache-tvm-ffi=={FFI[release]}"]
+        packages = [f"tilelang=={release}", f"apache-tvm-ffi=={TVM_FFI[release]}"]
         command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target"]
         subprocess.run([*command, str(place), *packages], check=True)
     return place
@@ -87,14 +78,14 @@ def run(release: str, into: Path, arguments: Sequence[str]) -> Outcome:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.matrix")
-    parser.add_argument("--releases", default=",".join(FFI), help="comma-separated")
+    parser.add_argument("--releases", default=",".join(TVM_FFI), help="comma-separated")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--into", type=Path, default=ROOT / ".releases")
     options, arguments = parser.parse_known_args()
     chosen = [release for release in options.releases.split(",") if release]
-    unknown = [release for release in chosen if release not in FFI]
+    unknown = [release for release in chosen if release not in TVM_FFI]
     if unknown:
-        parser.error(f"not tested: {', '.join(unknown)}; choose from {', '.join(FFI)}")
+        parser.error(f"not tested: {', '.join(unknown)}; choose from {', '.join(TVM_FFI)}")
     paths = arguments or ["tests/compat"]
     with ThreadPoolExecutor(options.jobs) as pool:
         outcomes = list(pool.map(lambda release: _reported(release, options.into, paths), chosen))
