@@ -9,7 +9,6 @@ numpy, z3-solver and the rest come from the environment that runs this.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from reducer_migrate.verify.releases import environment, install, installed_in
 from reducer_rules.release import TVM_FFI
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -39,36 +39,10 @@ class Outcome:
         return lines[-1] if lines else ""
 
 
-def install(release: str, into: Path) -> Path:
-    """The directory of a release, installed there unless it is already."""
-    place = into / release
-    if not (place / "tilelang").is_dir():
-        packages = [f"tilelang=={release}", f"apache-tvm-ffi=={TVM_FFI[release]}"]
-        command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target"]
-        subprocess.run([*command, str(place), *packages], check=True)
-    return place
-
-
-def environment(place: Path) -> dict[str, str]:
-    """The environment in which `place` is the TileLang that gets imported."""
-    found = dict(os.environ)
-    found["PYTHONPATH"] = os.pathsep.join(filter(None, [str(place), found.get("PYTHONPATH")]))
-    libraries = [str(path) for path in _z3_libraries()]
-    libraries += filter(None, [found.get("LD_LIBRARY_PATH")])
-    found["LD_LIBRARY_PATH"] = os.pathsep.join(libraries)
-    return found
-
-
-def _z3_libraries() -> list[Path]:
-    spec = importlib.util.find_spec("z3")
-    roots = spec.submodule_search_locations if spec and spec.submodule_search_locations else []
-    return [Path(root) / "lib" for root in roots]
-
-
 def run(release: str, into: Path, arguments: Sequence[str]) -> Outcome:
     """Run the tests on one release."""
     start = time.monotonic()
-    place = install(release, into)
+    place = installed_in(into, release) or install(release, into)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
     done = subprocess.run(
         command, cwd=ROOT, env=environment(place), capture_output=True, text=True, check=False
