@@ -12,11 +12,12 @@ from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
+from reducer_compat.broken import diagnose, tested_range
 from reducer_compat.errors import UnsupportedTileLangError
 from reducer_rules.release import NATIVE_V2, TESTED, Release
 
 #: How to go on without this package.
-WAY_OUT = "set REDUCER_COMPAT=off to import without it"
+WAY_OUT = "set REDUCER_COMPAT=off to go on without reducer_compat"
 #: The first TileLang pass of every pipeline, on all releases, that sees thread bindings.
 FIRST_PASS = "AddWrapperForSingleBufStore"
 INFERENCE_PASS = "LayoutInference"
@@ -25,32 +26,18 @@ LOWER_PASS = "LowerTileOp"
 SURFACE_MODULES = ("tilelang.language", "tilelang.language.common")
 
 
-def tested_range() -> str:
-    return f"{TESTED[0]} to {TESTED[-1]}"
-
-
 def _import_tilelang() -> Any:
     try:
         import tilelang
         from tilelang import tvm  # noqa: F401
     except Exception as error:
+        found = diagnose(error)
         raise UnsupportedTileLangError(
             "RC001",
-            f"TileLang cannot be imported: {error}",
-            fix=f"{_import_hint(str(error))}; {WAY_OUT}",
+            f"TileLang cannot be imported: {found.cause}",
+            fix=f"{found.remedy}, or {WAY_OUT}",
         ) from error
     return tilelang
-
-
-def _import_hint(text: str) -> str:
-    if "undefined symbol" in text or "tvm_ffi" in text or "apache" in text:
-        return (
-            "another TVM beside TileLang replaced its apache-tvm-ffi; uninstall apache-tvm and "
-            "reinstall tilelang"
-        )
-    if "libz3" in text:
-        return "put the lib directory of z3-solver on LD_LIBRARY_PATH or reinstall tilelang"
-    return f"install tilelang {tested_range()}"
 
 
 @dataclass(frozen=True, slots=True)

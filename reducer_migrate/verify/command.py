@@ -22,6 +22,7 @@ from reducer_migrate.verify.kernels import Kernel, kernels_of
 from reducer_migrate.verify.literals import parse_arguments
 from reducer_migrate.verify.run import Options, Row, RunError, Subject, run
 from reducer_rules import Release
+from reducer_rules.release import TVM_FFI
 
 _EPILOG = """\
 \b
@@ -242,8 +243,8 @@ def _release(wanted: str | None, directory: str | None) -> tuple[Release, Path |
             )
         return installed, None
     release = wanted.removeprefix("v")
-    if release not in releases.FFI:
-        known = ", ".join(releases.FFI)
+    if release not in TVM_FFI:
+        known = ", ".join(TVM_FFI)
         raise click.BadParameter(
             f"verify runs TileLang {known}, not {wanted}", param_hint="'--tilelang'"
         )

@@ -14,19 +14,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from reducer_rules.release import TVM_FFI
+
 #: Names the directory of side-by-side installs.
 VARIABLE = "REDUCER_RELEASES"
-#: The tvm-ffi that each release loads with; a newer one is refused at import.
-FFI = {
-    "0.1.8": "0.1.8",
-    "0.1.9": "0.1.8",
-    "0.1.10": "0.1.11",
-    "0.1.11": "0.1.11",
-    "0.1.12": "0.1.11",
-    "0.1.13": "0.1.12",
-    "0.1.14": "0.1.12",
-    "0.1.15": "0.1.12",
-}
 
 
 class InstallError(Exception):
@@ -71,7 +62,7 @@ def install(release: str, into: Path) -> Path:
 
 def requirements(release: str) -> list[str]:
     """What pip is asked for."""
-    return [f"tilelang=={release}", f"apache-tvm-ffi=={FFI[release]}"]
+    return [f"tilelang=={release}", f"apache-tvm-ffi=={TVM_FFI[release]}"]
 
 
 def _pip(release: str, target: Path) -> None:

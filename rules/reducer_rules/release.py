@@ -41,6 +41,16 @@ def _releases(*texts: str) -> tuple[Release, ...]:
 
 #: The releases every range in the catalogue was established on, oldest first.
 TESTED = _releases("0.1.8", "0.1.9", "0.1.10", "0.1.11", "0.1.12", "0.1.13", "0.1.14", "0.1.15")
+#: The apache-tvm-ffi that each tested release loads with. Some refuse a newer one, with errors
+#: that name neither package.
+TVM_FFI = {
+    str(release): ffi
+    for release, ffi in zip(
+        TESTED,
+        ("0.1.8", "0.1.8", "0.1.11", "0.1.11", "0.1.11", "0.1.12", "0.1.12", "0.1.12"),
+        strict=True,
+    )
+}
 #: The first release with first-class ("v2") reducers.
 NATIVE_V2 = Release.parse("0.1.14")
 

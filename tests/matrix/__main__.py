@@ -9,7 +9,6 @@ numpy, z3-solver and the rest come from the environment that runs this.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import subprocess
 import sys
@@ -19,18 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from reducer_migrate.verify.releases import environment, install, installed_in
+from reducer_rules.release import TVM_FFI
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-#: The tvm-ffi each release loads with; a newer one is refused at import.
-FFI = {
-    "0.1.8": "0.1.8",
-    "0.1.9": "0.1.8",
-    "0.1.10": "0.1.11",
-    "0.1.11": "0.1.11",
-    "0.1.12": "0.1.11",
-    "0.1.13": "0.1.12",
-    "0.1.14": "0.1.12",
-    "0.1.15": "0.1.12",
-}
 
 
 @dataclass(frozen=True)
@@ -48,36 +39,10 @@ class Outcome:
         return lines[-1] if lines else ""
 
 
-def install(release: str, into: Path) -> Path:
-    """The directory of a release, installed there unless it is already."""
-    place = into / release
-    if not (place / "tilelang").is_dir():
-        packages = [f"tilelang=={release}", f"apache-tvm-ffi=={FFI[release]}"]
-        command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target"]
-        subprocess.run([*command, str(place), *packages], check=True)
-    return place
-
-
-def environment(place: Path) -> dict[str, str]:
-    """The environment in which `place` is the TileLang that gets imported."""
-    found = dict(os.environ)
-    found["PYTHONPATH"] = os.pathsep.join(filter(None, [str(place), found.get("PYTHONPATH")]))
-    libraries = [str(path) for path in _z3_libraries()]
-    libraries += filter(None, [found.get("LD_LIBRARY_PATH")])
-    found["LD_LIBRARY_PATH"] = os.pathsep.join(libraries)
-    return found
-
-
-def _z3_libraries() -> list[Path]:
-    spec = importlib.util.find_spec("z3")
-    roots = spec.submodule_search_locations if spec and spec.submodule_search_locations else []
-    return [Path(root) / "lib" for root in roots]
-
-
 def run(release: str, into: Path, arguments: Sequence[str]) -> Outcome:
     """Run the tests on one release."""
     start = time.monotonic()
-    place = install(release, into)
+    place = installed_in(into, release) or install(release, into)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
     done = subprocess.run(
         command, cwd=ROOT, env=environment(place), capture_output=True, text=True, check=False
@@ -87,14 +52,14 @@ def run(release: str, into: Path, arguments: Sequence[str]) -> Outcome:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.matrix")
-    parser.add_argument("--releases", default=",".join(FFI), help="comma-separated")
+    parser.add_argument("--releases", default=",".join(TVM_FFI), help="comma-separated")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--into", type=Path, default=ROOT / ".releases")
     options, arguments = parser.parse_known_args()
     chosen = [release for release in options.releases.split(",") if release]
-    unknown = [release for release in chosen if release not in FFI]
+    unknown = [release for release in chosen if release not in TVM_FFI]
     if unknown:
-        parser.error(f"not tested: {', '.join(unknown)}; choose from {', '.join(FFI)}")
+        parser.error(f"not tested: {', '.join(unknown)}; choose from {', '.join(TVM_FFI)}")
     paths = arguments or ["tests/compat"]
     with ThreadPoolExecutor(options.jobs) as pool:
         outcomes = list(pool.map(lambda release: _reported(release, options.into, paths), chosen))

@@ -44,8 +44,8 @@ def run(
     `func` is a PrimFunc, as `tilelang.compile` takes. `arrays` are the other arguments in order:
     arrays of the declared shapes and dtypes (bfloat16 and float8 through ml_dtypes), and numbers.
     `out_idx` names the parameters that the kernel fills; with None all are passed and those that
-    it writes change in place. `target` is None (sm_75), an architecture (`sm_90`), or a TileLang
-    target; `pass_configs` as for `tilelang.compile`.
+    it writes change in place. `target` is None (sm_75), an architecture (`sm_90`, `gfx942`), or a
+    TileLang target; `pass_configs` as for `tilelang.compile`.
 
     Raises SimtError with the `report` when the run finds a fault, UnsupportedError for what the
     interpreter does not know, and SimtError for arguments that do not fit.
@@ -202,7 +202,7 @@ def _write_back(arrays: Sequence[Any], arguments: list[Any], outs: list[int]) ->
 
 
 def _launch(lowered: Lowered, launch: Launch, findings: Findings, totals: list[int]) -> None:
-    program = compile_function(lowered.device[launch.kernel], lowered.tir, lowered.warp)
+    program = compile_function(lowered.device[launch.kernel], lowered.tir, lowered.on)
     grid, dims = launch.dims("blockIdx"), launch.dims("threadIdx")
     blocks, threads = int(np.prod(grid)), int(np.prod(dims))
     totals[0] += blocks
@@ -210,7 +210,7 @@ def _launch(lowered: Lowered, launch: Launch, findings: Findings, totals: list[i
     for slot, value in zip(program.params, launch.arguments, strict=True):
         program.initial_env[slot] = value
     for chunk in _chunks(program, blocks, threads):
-        machine = Machine(program, grid, dims, chunk, findings, lowered.warp)
+        machine = Machine(program, grid, dims, chunk, findings, lowered.on.warp)
         machine.run()
         totals[2] += machine.steps
 

@@ -10,7 +10,7 @@ from . import emit
 from .dtypes import parse
 from .expr import compile_expr, constant
 from .intrinsics import find_call, find_gate
-from .lowering import Tir
+from .lowering import CUDA, Device, Tir
 from .program import Gate, Program, Value
 from .report import UnsupportedError
 from .wave import Wave
@@ -19,11 +19,11 @@ _IMPURE_NODES = ("BufferLoad", "Div", "Mod", "FloorDiv", "FloorMod")
 
 
 class Compiler:
-    """State of one compilation. `warp` is the warp size of the target."""
+    """State of one compilation, for the device `on`."""
 
-    def __init__(self, func: Any, tir: Tir, warp: int = 32):
+    def __init__(self, func: Any, tir: Tir, on: Device = CUDA):
         self.tir = tir
-        self.warp = warp
+        self.on = on
         self.program = Program(name=str(func.attrs["global_symbol"]) if _named(func) else "kernel")
         self._slots: dict[Any, int] = {}
         self._bounded: dict[Any, int | None] = {}
@@ -137,11 +137,11 @@ def _named(func: Any) -> bool:
     return func.attrs is not None and "global_symbol" in func.attrs
 
 
-def compile_function(func: Any, tir: Tir, warp: int = 32) -> Program:
+def compile_function(func: Any, tir: Tir, on: Device = CUDA) -> Program:
     """The program of a lowered device function.
 
     Raises UnsupportedError for a statement, an op or a dtype that the interpreter does not know.
     """
-    compiler = Compiler(func, tir, warp)
+    compiler = Compiler(func, tir, on)
     emit.compile_body(compiler, func.body)
     return compiler.program

@@ -28,6 +28,7 @@ _MAP_DTYPES = {
 }  # fmt: skip
 _IGNORED_CALLS = ("__tvm_set_device", "__tvm_error_null_ptr")
 _TENSOR_HEADER = 24
+_DEVICE_TYPE = 10
 
 
 @dataclass(frozen=True)
@@ -222,7 +223,10 @@ _EXPRESSIONS: dict[str, Callable[[_Host, Any], Any]] = {
 def _struct_get(host: _Host, node: Any) -> Any:
     base = evaluate(host, node.args[0])
     index, kind = int(node.args[1].value), int(node.args[2].value)
-    value = _argument(host, index, kind) if isinstance(base, str) else _field(base, kind)
+    if isinstance(base, str):
+        value = _argument(host, index, kind)
+    else:
+        value = host.lowered.on.code if kind == _DEVICE_TYPE else _field(base, kind)
     return value if str(node.dtype) == "handle" else parse(str(node.dtype)).numpy.type(value)
 
 
@@ -242,7 +246,7 @@ def _field(tensor: Tensor, kind: int) -> Any:
         return Pointer(tensor.storage, 0, tensor.dtype.numpy)
     codes = {
         0: tensor, 2: tensor.shape, 3: tensor.strides, 4: len(tensor.shape),
-        5: _type_code(tensor.dtype), 6: 8 * tensor.dtype.itemsize, 7: 1, 8: 0, 9: 0, 10: 2,
+        5: _type_code(tensor.dtype), 6: 8 * tensor.dtype.itemsize, 7: 1, 8: 0, 9: 0,
     }  # fmt: skip
     if kind not in codes:
         raise UnsupportedError(f"the tensor field {kind}")

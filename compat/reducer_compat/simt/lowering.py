@@ -4,8 +4,8 @@ All that the interpreter knows of releases is here.
 
 | release | TIR namespace | targets |
 |---|---|---|
-| 0.1.8, 0.1.9 | `tir` | strings, `cuda -arch=sm_75` |
-| 0.1.10 and later | `tirx` | dicts, `{"kind": "cuda", "arch": "sm_75"}` |
+| 0.1.8, 0.1.9 | `tir` | strings, `cuda -arch=sm_75`; the wheels generate no HIP |
+| 0.1.10 and later | `tirx` | dicts, `{"kind": "cuda", "arch": "sm_75"}`, and HIP |
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from packaging.version import Version
 from .report import SimtError
 
 DEFAULT_ARCH = "sm_75"
+_DL_CUDA, _DL_ROCM = 2, 10
 _FIRST_TIRX = Version("0.1.10")
 _FIRST_STRICT_ALLREDUCE = Version("0.1.13")
 _FIRST_STRICT_SCALE = Version("0.1.15")
@@ -66,19 +67,38 @@ class Tir:
 
 
 @dataclass(frozen=True)
+class Device:
+    """What a target's hardware and device library are like.
+
+    `warp` is the number of lanes that shuffle together: 32 on CUDA and RDNA, 64 on CDNA (`gfx9`).
+    `hip` says whether `tl::` functions are those of TileLang's HIP templates.
+    """
+
+    warp: int = 32
+    hip: bool = False
+
+    @property
+    def code(self) -> int:
+        """The device type of a DLPack tensor."""
+        return _DL_ROCM if self.hip else _DL_CUDA
+
+
+CUDA = Device()
+
+
+@dataclass(frozen=True)
 class Lowered:
     """A kernel as TileLang hands it to code generation.
 
     `source` is the TileLang function (its parameters and their buffers), `host` the function that
-    checks the arguments and launches, `device` the kernels by name, `warp` the target's warp
-    size.
+    checks the arguments and launches, `device` the kernels by name, `on` what runs them.
     """
 
     source: Any
     host: Any
     device: Mapping[str, Any]
     tir: Tir
-    warp: int
+    on: Device
 
 
 def installed() -> tuple[Any, Any, Tir]:
@@ -99,14 +119,15 @@ def installed() -> tuple[Any, Any, Tir]:
 
 
 def resolve_target(tvm: Any, tir: Tir, target: Any) -> Any:
-    """A TVM target from None (sm_75), an architecture such as `sm_90`, or what TileLang takes."""
-    if target is None or (isinstance(target, str) and target.startswith("sm_")):
-        arch = target or DEFAULT_ARCH
-        spelled = (
-            {"kind": "cuda", "arch": arch} if tir.release >= _FIRST_TIRX else f"cuda -arch={arch}"
-        )
-        return tvm.target.Target(spelled)
+    """A TVM target from None (sm_75), an architecture (`sm_90`, `gfx942`), or TileLang's own."""
+    if target is None or (isinstance(target, str) and target.startswith(("sm_", "gfx"))):
+        return tvm.target.Target(_spelled(tir, target or DEFAULT_ARCH))
     return target if isinstance(target, tvm.target.Target) else tvm.target.Target(target)
+
+
+def _spelled(tir: Tir, arch: str) -> Any:
+    kind, key = ("hip", "mcpu") if arch.startswith("gfx") else ("cuda", "arch")
+    return {"kind": kind, key: arch} if tir.release >= _FIRST_TIRX else f"{kind} -{key}={arch}"
 
 
 def lower(func: Any, target: Any = None, pass_configs: Mapping[Any, Any] | None = None) -> Lowered:
@@ -129,7 +150,15 @@ def lower(func: Any, target: Any = None, pass_configs: Mapping[Any, Any] | None 
         artifact = tilelang.lower(source, target=chosen)
     host = [f for f in artifact.host_mod.functions.values() if isinstance(f, tir.module.PrimFunc)]
     device = {str(v.name_hint): f for v, f in artifact.device_mod.functions.items()}
-    return Lowered(source, _entry(host), device, tir, int(chosen.attrs.get("thread_warp_size", 32)))
+    return Lowered(source, _entry(host), device, tir, device_of(chosen))
+
+
+def device_of(target: Any) -> Device:
+    """What a TVM target stands for."""
+    if str(target.kind.name) == "hip":
+        wide = str(target.attrs.get("mcpu", "")).startswith("gfx9")
+        return Device(64 if wide else 32, hip=True)
+    return Device(int(target.attrs.get("thread_warp_size", 32)))
 
 
 def _entry(functions: list[Any]) -> Any:

@@ -1,9 +1,12 @@
 """`tl::AllReduce` and the warp reductions: XOR butterflies over thread numbers.
 
-The butterfly halves its width at each level. Levels of 32 lanes and more go through a workspace
-in shared memory with a barrier before the write and one after it; the others through shuffles.
-All that meets at the first barrier runs the levels in lockstep here, so that one gate before the
-call is enough.
+The butterfly halves its width at each level. Levels as wide as a warp and wider go through a
+workspace in shared memory with a barrier before the write and one after it; the others through
+shuffles. All that meets at the first barrier runs the levels in lockstep here, so that one gate
+before the call is enough.
+
+HIP's template has no barrier among its arguments, takes any of the widths 2 to 1024 that are
+powers of two on every release, and its `run` numbers the workspace by the whole thread index.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import numpy as np
 
 from .. import access
 from ..expr import literal
-from ..lowering import Tir
+from ..lowering import CUDA, Device, Tir
 from ..memory import Pointer
 from ..program import Value
 from ..report import SimtError, UnsupportedError
@@ -52,6 +55,7 @@ class Butterfly:
     barrier: int | None
     batch: int
     stride: int
+    warp: int
 
     def distances(self) -> list[int]:
         """The XOR distance of each level, widest first."""
@@ -64,14 +68,16 @@ class Butterfly:
     @property
     def wide(self) -> bool:
         """Whether a level goes through shared memory."""
-        return self.width > self.scale and self.width // 2 >= 32
+        return self.width > self.scale and self.width // 2 >= self.warp
 
 
-def parse_butterfly(call: Extern, tir: Tir) -> Butterfly:
+def parse_butterfly(call: Extern, tir: Tir, on: Device = CUDA) -> Butterfly:
     """The butterfly of a call. Raises SimtError for arguments that the device compiler refuses."""
     combine = _REDUCERS.get(call.templates[0] if call.templates else "")
     if combine is None:
         raise UnsupportedError(f"the function {call.text}")
+    if on.hip:
+        return _parse_hip(call, combine, on)
     policy = call.templates[4] if len(call.templates) > 4 else "tl::SyncThreadsBarrier"
     named = (
         policy.removeprefix("tl::NamedBarrier<").removesuffix(">")
@@ -80,17 +86,29 @@ def parse_butterfly(call: Extern, tir: Tir) -> Butterfly:
     )
     shape = Butterfly(
         combine, call.integer(1), call.integer(2), call.integer(3, 0),
-        int(named) if named else None, call.integer(5, 1), call.integer(6, 0),
+        int(named) if named else None, call.integer(5, 1), call.integer(6, 0), on.warp,
     )  # fmt: skip
-    _check(call, shape, tir)
+    _check(call, shape, tir.strict_allreduce, tir.strict_scale)
     return shape
 
 
-def _check(call: Extern, shape: Butterfly, tir: Tir) -> None:
+def _parse_hip(call: Extern, combine: Combine, on: Device) -> Butterfly:
+    offset = call.integer(3, 0) if call.method == "run_batch" else 0
+    shape = Butterfly(
+        combine, call.integer(1), call.integer(2), offset,
+        None, call.integer(4, 1), call.integer(5, 0), on.warp,
+    )  # fmt: skip
+    if not (_is_power(shape.width) and 2 <= shape.width <= 1024):
+        raise SimtError(f"{call.text} does not compile: its width is no power of two up to 1024")
+    _check(call, shape, True, True)
+    return shape
+
+
+def _check(call: Extern, shape: Butterfly, strict_lanes: bool, strict_scale: bool) -> None:
     lanes, rest = divmod(shape.width, max(shape.scale, 1))
     last = shape.distances()[-1] if shape.width > shape.scale else shape.scale
-    refused = (tir.strict_allreduce and not _is_power(lanes)) or (
-        tir.strict_scale and not _is_power(shape.scale)
+    refused = (strict_lanes and not _is_power(lanes)) or (
+        strict_scale and not _is_power(shape.scale)
     )
     if rest or refused or last != shape.scale:
         raise SimtError(
@@ -105,7 +123,7 @@ def _is_power(number: int) -> bool:
 
 @extern_gate("tl::AllReduce")
 def _gate(c: Compiler, call: Extern) -> GateMaker | None:
-    shape = parse_butterfly(call, c.tir)
+    shape = parse_butterfly(call, c.tir, c.on)
     if not shape.wide:
         return None
     if shape.barrier is None:
@@ -116,7 +134,7 @@ def _gate(c: Compiler, call: Extern) -> GateMaker | None:
 
 @extern("tl::AllReduce")
 def _all_reduce(c: Compiler, call: Extern) -> Value:
-    shape = parse_butterfly(call, c.tir)
+    shape = parse_butterfly(call, c.tir, c.on)
     value = c.expr(call.args[0])
     workspace = c.expr(call.args[1]) if len(call.args) > 1 else None
     if call.method == "run":
@@ -141,7 +159,7 @@ def run_levels(
     """The value of each lane after all levels; its slice of the workspace begins at `base`."""
     value = np.broadcast_to(value, (wave.n, *np.shape(value)[1:]))
     for distance in shape.distances():
-        if distance >= 32:
+        if distance >= shape.warp:
             other = _through_memory(wave, shape, value, workspace, distance, base)
         else:
             other = shuffle(wave, "xor", value, distance)
@@ -182,6 +200,8 @@ _WARP: dict[str, Combine] = {
 
 
 def _warp_reduce(c: Compiler, name: str, argument: Any) -> Value:
+    if c.on.hip:
+        raise UnsupportedError(f"{name} on HIP")
     value, combine = c.expr(argument), _WARP[name.rsplit("_", 1)[1]]
 
     def run(w: Wave) -> Any:

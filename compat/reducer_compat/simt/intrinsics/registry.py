@@ -23,6 +23,8 @@ _EXTERNS: dict[str, Callable[[Compiler, Extern], Value]] = {}
 _OP_GATES: dict[str, GateBuilder] = {}
 _EXTERN_GATES: dict[str, Callable[[Compiler, Extern], GateMaker | None]] = {}
 
+#: Modules of ops and functions that are CUDA's: warps of 32 lanes, its tensor cores, its copies.
+_CUDA_ONLY = frozenset({"warp", "scan", "tensor", "tma", "mbarriers"})
 _EXTERN_CALLS = ("call_extern", "call_pure_extern", "call_llvm_pure_intrin")
 _TEMPLATE = re.compile(r"^(?P<name>[\w:]*\w)\s*(?:<(?P<args>.*)>)?(?:::(?P<method>\w+))?$")
 
@@ -95,11 +97,18 @@ def find_call(c: Compiler, node: Any) -> Value:
         build = _EXTERNS.get(call.name)
         if build is None:
             raise UnsupportedError(f"the function {call.text}")
+        _refuse_on_hip(c, build, f"the function {call.text}")
         return build(c, call)
     builder = _OPS.get(name)
     if builder is None:
         raise UnsupportedError(f"the op {name}")
+    _refuse_on_hip(c, builder, f"the op {name}")
     return builder(c, node)
+
+
+def _refuse_on_hip(c: Compiler, build: Callable[..., Any], what: str) -> None:
+    if c.on.hip and build.__module__.rsplit(".", 1)[-1] in _CUDA_ONLY:
+        raise UnsupportedError(f"{what} on HIP")
 
 
 def find_gate(c: Compiler, node: Any) -> GateMaker | None:

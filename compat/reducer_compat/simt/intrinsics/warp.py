@@ -71,9 +71,10 @@ def _index(lane: Array, operand: Any, width: Any) -> Any:
 _SHUFFLES: dict[str, Source] = {"xor": _xor, "down": _down, "up": _up, "": _index}
 
 
-def shuffle(wave: Wave, kind: str, values: Any, operand: Any, width: Any = 32) -> Any:
-    """`__shfl_<kind>_sync` over the full mask."""
-    return exchange(wave, values, _partner(wave, _SHUFFLES[kind], operand, width))
+def shuffle(wave: Wave, kind: str, values: Any, operand: Any, width: Any = None) -> Any:
+    """`__shfl_<kind>_sync` over the full mask, in groups of `width` lanes (None: the warp)."""
+    within = wave.m.warp if width is None else width
+    return exchange(wave, values, _partner(wave, _SHUFFLES[kind], operand, within))
 
 
 def _shuffle_value(c: Compiler, kind: str, mask: Any, args: Any) -> Value:
