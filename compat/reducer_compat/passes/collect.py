@@ -273,6 +273,7 @@ class _Reader:
         where = found.text(2)
         event = Store(**self._at(where, context), what=found.text(1))
         self._add(reducer, event, where)
+        self._reads_in(found.args[3], context, where, event.ident)
 
     def _finalize(self, reducer: Reducer, found: Marker, context: Context) -> None:
         where = found.text(2)
@@ -285,6 +286,7 @@ class _Reader:
             destination_shape=(
                 None if dst is None else tuple(tree.constant(extent) for extent in dst.shape)
             ),
+            destination_is_reducer=dst is not None and self._of(dst) is not None,
             batch=None if batch in (None, 1) else Batch(str(batch), batch),
         )
         self._add(reducer, event, where)
@@ -313,14 +315,23 @@ class _Reader:
     ) -> None:
         for load in tree.loads(expr):
             reducer = self._of(load.buffer)
-            if reducer is None:
-                continue
-            event = self._read_event(reducer, expr, context, where, holder, whole)
-            self._add(reducer, event, where)
+            if reducer is not None:
+                event = self._read_event(reducer, load, expr, context, where, holder, whole)
+                self._add(reducer, event, where)
+        self._addresses_in(expr, context, where)
+
+    def _addresses_in(self, expr: Any, context: Context, where: str) -> None:
+        """Uses of a reducer's storage other than by a load, until it holds its result."""
+        for var in tree.variables(expr):
+            reducer = next((r for r in self.reducers if r.buffer.data.same_as(var)), None)
+            if reducer is not None and not reducer.in_place:
+                at = self._at(where, context)
+                self._add(reducer, Escape(**at, kind=EscapeKind.ADDRESS), where)
 
     def _read_event(
         self,
         reducer: Reducer,
+        load: Any,
         expr: Any,
         context: Context,
         where: str,
@@ -331,7 +342,7 @@ class _Reader:
         if whole and "tileop.copy" not in str(expr.op.name) and not reducer.in_place:
             return Escape(**at, kind=EscapeKind.OPERAND, detail=str(expr.op.name))
         form = LoadForm.WHOLE if whole else LoadForm.ELEMENT
-        return Load(**at, form=form, holder=holder)
+        return Load(**at, form=form, indices=tuple(map(_index, load.indices)), holder=holder)
 
 
 def _is_tile_op(expr: Any) -> bool:

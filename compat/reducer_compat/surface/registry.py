@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 from reducer_compat.adapter import adapter
+from reducer_rules.monoid import Op
 
 _ATTRIBUTE = "_reducer_compat_buffers"
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -18,19 +20,38 @@ def _builder() -> Any:
     return Builder.current()
 
 
-def register(buffer: Any) -> None:
+@dataclass
+class Traced:
+    """A reducer of the kernel being traced.
+
+    `closed` is true from a finalize in place to the next opening, in the order of the text:
+    then the buffer is an ordinary fragment that holds the result.
+    """
+
+    data: Any
+    op: Op
+    closed: bool = False
+
+
+def register(buffer: Any, op: Op) -> None:
     """Remember a reducer for as long as its kernel is being traced."""
     builder = _builder()
     if builder is not None:
-        builder.__dict__.setdefault(_ATTRIBUTE, []).append(buffer.data)
+        builder.__dict__.setdefault(_ATTRIBUTE, []).append(Traced(buffer.data, op))
+
+
+def traced(value: Any) -> Traced | None:
+    """The reducer that `value` is, if `T.alloc_reducer` made it in the kernel being traced."""
+    builder = _builder()
+    if builder is None or not isinstance(value, adapter().tir.Buffer):
+        return None
+    known = builder.__dict__.get(_ATTRIBUTE, ())
+    return next((one for one in known if one.data.same_as(value.data)), None)
 
 
 def is_reducer(value: Any) -> bool:
-    """Whether `value` is a buffer that `T.alloc_reducer` made in the kernel being traced."""
-    builder = _builder()
-    if builder is None or not isinstance(value, adapter().tir.Buffer):
-        return False
-    return any(data.same_as(value.data) for data in builder.__dict__.get(_ATTRIBUTE, ()))
+    """Whether `value` is a reducer of the kernel being traced."""
+    return traced(value) is not None
 
 
 def location() -> str:
