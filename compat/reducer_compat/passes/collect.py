@@ -116,6 +116,16 @@ def collect(func: Any) -> Collected:
     )
 
 
+def without_lines(func: Any) -> Any:
+    """`func` without the markers that only `collect` needs."""
+
+    def enter(stmt: Any) -> Any:
+        found = marker.read(stmt)
+        return tree.nothing() if found is not None and found.kind == "line" else None
+
+    return func.with_body(tree.transform(func.body, enter))
+
+
 class _Reader:
     """One walk over the kernel, in program order, that keeps the control flow around it."""
 
@@ -127,14 +137,19 @@ class _Reader:
         self.dimensions: list[int] = []
         self._idents = itertools.count()
         self._thread_vars: list[Any] = []
+        self._line = ""
 
     def visit(self, stmt: Any, context: Context) -> None:
         tir = adapter().tir
         found = marker.read(stmt)
+        if found is not None and found.kind == "line":
+            self._line = found.text(0)
+            return
         if found is not None:
             self._marker(found, context)
             return
         self._loads(stmt, context)
+        self._line = ""
         if isinstance(stmt, tir.For):
             self._loop(stmt, context)
         elif isinstance(stmt, tir.While):
@@ -298,12 +313,13 @@ class _Reader:
         if isinstance(stmt, tir.BufferStore):
             self._direct_store(stmt, context)
         for expr in tree.expressions(stmt):
-            self._reads_in(expr, context, "", whole=_is_tile_op(expr))
+            self._reads_in(expr, context, self._line, whole=_is_tile_op(expr))
 
     def _direct_store(self, stmt: Any, context: Context) -> None:
         reducer = self._of(stmt.buffer)
         if reducer is not None:
-            self._add(reducer, Store(**self._at("", context), what="a plain store"), "")
+            store = Store(**self._at(self._line, context), what="a plain store")
+            self._add(reducer, store, self._line)
 
     def _reads_in(
         self,

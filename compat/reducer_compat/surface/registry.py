@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_rules.monoid import Op
 
@@ -49,14 +51,29 @@ def traced(value: Any) -> Traced | None:
     return next((one for one in known if one.data.same_as(value.data)), None)
 
 
-def is_reducer(value: Any) -> bool:
-    """Whether `value` is a reducer of the kernel being traced."""
-    return traced(value) is not None
+def mentions_reducer(value: Any) -> bool:
+    """Whether an expression of the kernel being traced loads an element of a reducer."""
+    builder = _builder()
+    known = builder.__dict__.get(_ATTRIBUTE, ()) if builder is not None else ()
+    if not known or not isinstance(value, adapter().tir.PrimExpr):
+        return False
+    return any(
+        any(one.data.same_as(load.buffer.data) for one in known) for load in tree.loads(value)
+    )
 
 
 def location() -> str:
-    """``file:line`` of the innermost frame outside this package: the statement of the user."""
+    """``file:line`` of the user's statement: the innermost frame outside this package and TileLang.
+
+    TileLang's own macros, `T.reduce_sum` for one, trace statements from its files.
+    """
     frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+    while frame.f_code.co_filename.startswith(_foreign()) and frame.f_back is not None:
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+@lru_cache(maxsize=1)
+def _foreign() -> tuple[str, ...]:
+    tilelang = os.path.dirname(str(adapter().tilelang.__file__))
+    return _PACKAGE, tilelang + os.sep

@@ -8,7 +8,7 @@ from typing import Any
 from reducer_compat import marker
 from reducer_compat.adapter import adapter
 from reducer_compat.surface.language import update_marker
-from reducer_compat.surface.registry import Traced, location, traced
+from reducer_compat.surface.registry import Traced, location, mentions_reducer, traced
 from reducer_rules.monoid import Op
 from reducer_rules.timeline import UpdateForm
 
@@ -45,9 +45,11 @@ def assign_slice(original: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Any, lval: Any, sl: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
         reducer = traced(lval)
         if reducer is None:
+            _keep_line(value)
             return original(self, lval, sl, value, *args, **kwargs)
         update = _stored(reducer, lval, _indices(sl), value)
         if update is None and reducer.closed:
+            _keep_line(marker.origin(lval))
             return original(self, lval, sl, value, *args, **kwargs)
         self.check_continue_break()
         marked = _store(lval, sl, "=", value) if update is None else update
@@ -62,9 +64,11 @@ def aug_assign_slice(original: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Any, op: str, target: Any, sl: Any, aug_value: Any) -> Any:
         reducer = traced(target)
         if reducer is None:
+            _keep_line(aug_value)
             return original(self, op, target, sl, aug_value)
         update = _augmented(reducer, str(op), target, _indices(sl), aug_value)
         if update is None and reducer.closed:
+            _keep_line(marker.origin(target))
             return original(self, op, target, sl, aug_value)
         self.check_continue_break()
         symbol = f"{_SYMBOLS.get(str(op), str(op))}="
@@ -72,6 +76,23 @@ def aug_assign_slice(original: Callable[..., Any]) -> Callable[..., Any]:
         return adapter().evaluate(marked)
 
     return call
+
+
+def evaluate(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`Builder.eval` that keeps the line of a statement which reads a reducer."""
+
+    def call(self: Any, value: Any) -> Any:
+        if marker.call_marker(value) is None:
+            _keep_line(value)
+        return original(self, value)
+
+    return call
+
+
+def _keep_line(value: Any) -> None:
+    """Tell the line of the statement being traced, if `value` reads a reducer in it."""
+    if mentions_reducer(value):
+        adapter().evaluate(marker.build("line", location()))
 
 
 def _indices(sl: Any) -> tuple[Any, ...]:
