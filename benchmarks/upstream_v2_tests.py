@@ -3,8 +3,8 @@
     python benchmarks/upstream_v2_tests.py CHECKOUT [pytest arguments]
 
 CHECKOUT is a clone of tile-ai/tilelang that has the tests (0.1.14 or newer). They are written for
-a GPU and for TileLang's own lowering. Without a GPU kernels run in the interpreter,
-lowered for sm_90 (0.1.8: sm_80). Tests that assert TileLang's generated text or its words for an error are
+a GPU and for TileLang's own lowering. Without a GPU kernels run in the interpreter, lowered for
+sm_90 (0.1.8: sm_80). Tests that assert TileLang's generated text or its words for an error are
 expected to fail (`NATIVE`, with the reason); they run a second time without these assertions,
 and must pass then. Exits with 1 on any other failure.
 """
@@ -131,11 +131,11 @@ class Outcomes:
 class _OursForNatives(ast.NodeTransformer):
     """Takes out the assertions on generated text, and expects our codes for TileLang's words."""
 
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:  # noqa: N802
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
         names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         return ast.Pass() if "source" in names else node
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         if ast.unparse(node.func) == "_compile_expect_error":
             node.args[1] = ast.Constant(OUR_CODES)
         elif ast.unparse(node.func) == "pytest.raises":

@@ -111,6 +111,7 @@ def _patch_surface() -> None:
     for module in _surface_modules():
         for name, function in _surface(module).items():
             _PATCHES.replace(module, name, function)
+    _PATCHES.replace(Builder, "eval", stores.evaluate(Builder.eval))
     _PATCHES.replace(Builder, "assign_slice", stores.assign_slice(Builder.assign_slice))
     _PATCHES.replace(Builder, "aug_assign_slice", stores.aug_assign_slice(Builder.aug_assign_slice))
 

@@ -1,13 +1,14 @@
 """Markers: how the statements of a reducer travel through TileLang as calls of no function.
 
 A marker is ``call_extern("handle", "reducer_compat.KIND", ...)``. The language surface writes
-the first five kinds, `carry` turns them into code and into the others:
+the first six kinds, `carry` turns them into code and into the others:
 
     alloc     acc[0..], op, replication, location
     init      acc[0..], form, location[, seed]
     update    acc[0..], form, combine, location, value, indices...
     store     acc[0..], what, location, value, indices...
     finalize  acc[0..], batch, location[, dst[0..]]
+    line      location, of the statement that follows
     partial   op, partial[0], flat index, value, thread
     hold      fragment[0..]
 
@@ -29,7 +30,7 @@ NONE = "-"
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A marker read back from TIR. `target` is the reducer's buffer, None for `partial`."""
+    """A marker read back from TIR. `target` is a buffer, where the first operand names one."""
 
     kind: str
     args: tuple[Any, ...]

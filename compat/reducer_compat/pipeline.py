@@ -15,7 +15,7 @@ from reducer_compat.adapter import FIRST_PASS, INFERENCE_PASS, LOWER_PASS, adapt
 from reducer_compat.errors import ReducerError
 from reducer_compat.passes.carry import carry
 from reducer_compat.passes.check import check
-from reducer_compat.passes.collect import collect
+from reducer_compat.passes.collect import collect, without_lines
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.guard import guard
 from reducer_compat.passes.plan import plan
@@ -55,6 +55,7 @@ def lower_markers(func: Any) -> Any:
     """collect, check, plan and carry, on one kernel."""
     collected = collect(func)
     check(collected)
+    func = without_lines(func)
     sites = find_sites(func)
     carried = carry(func, collected, sites, plan(collected, sites))
     return carried.with_attr(ATTRIBUTE, True)

@@ -88,5 +88,7 @@ def test_a_misused_reducer_names_rule_kernel_and_line(build: Callable[[], Any]) 
 def test_an_operator_that_is_no_monoid_is_refused_where_it_is_written() -> None:
     with pytest.raises(ReducerError) as caught:
         T.alloc_reducer((1,), "float32", op="mean")
-    assert "RC004 a reducer cannot combine by 'mean'" in str(caught.value)
+    assert 'RM217 a reducer is combined by "mean", which is no reduction operation' in str(
+        caught.value
+    )
     assert caught.value.location.startswith(__file__)

@@ -128,8 +128,110 @@ def pipelined_epochs() -> Any:
     return kernel
 
 
+def opened_twice() -> Any:
+    """One allocation, two epochs: the second has a seed and another destination."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((2, 4, 32), "float32"), B: T.Tensor((2, 4), "float32")):
+        with T.Kernel(1, threads=128):
+            acc = T.alloc_reducer((4,), "float32")
+            first = T.alloc_fragment((4,), "float32")
+            second = T.alloc_shared((4,), "float32")
+            T.reducer_init(acc)
+            for i, j in T.Parallel(4, 32):
+                T.reducer_update(acc[i], A[0, i, j])
+            T.finalize_reducer(acc, first)
+            T.reducer_init(acc, 5)
+            for i, j in T.Parallel(4, 32):
+                T.reducer_update(acc[i], A[1, i, j])
+            T.finalize_reducer(acc, second)
+            T.copy(first, B[0, :])
+            T.copy(second, B[1, :])
+
+    return kernel
+
+
+def finalized_on_a_condition() -> Any:
+    """A finalize that a loaded, uniform condition may skip."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((64,), "float32"), S: T.Tensor((3,), "int32"), B: T.Tensor((3,), "float32")
+    ):
+        with T.Kernel(3, threads=128) as bx:
+            acc = T.alloc_reducer((1,), "float32")
+            result = T.alloc_fragment((1,), "float32")
+            T.reducer_init(acc)
+            for i in T.Parallel(64):
+                T.reducer_update(acc[0], A[i])
+            if S[bx] > 0:
+                T.finalize_reducer(acc, result)
+                if T.get_thread_binding() == 0:
+                    B[bx] = result[0]
+            else:
+                B[bx] = -1
+
+    return kernel
+
+
+def read_by_one_and_by_all() -> Any:
+    """A result that one thread reads outside T.Parallel, and all threads inside."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((2, 64), "float32"), B: T.Tensor((2, 65), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            acc = T.alloc_reducer((2,), "float32", op="max")
+            result = T.alloc_fragment((2,), "float32")
+            T.reducer_init(acc)
+            for i, j in T.Parallel(2, 32):
+                T.reducer_update(acc[i], A[bx, i * 32 + j])
+            T.finalize_reducer(acc, result)
+            if T.get_thread_binding() == 0:
+                B[bx, 64] = result[0] + result[1]
+            for i, j in T.Parallel(2, 32):
+                B[bx, i * 32 + j] = A[bx, i * 32 + j] - result[i]
+
+    return kernel
+
+
+def _conditional(a: np.ndarray, s: np.ndarray) -> np.ndarray:
+    return np.where(s > 0, a.sum(), -1)
+
+
+def _shifted(a: np.ndarray) -> np.ndarray:
+    top = a.reshape(2, 2, 32).max(2)
+    return np.concatenate([a - np.repeat(top, 32, axis=1), top.sum(1, keepdims=True)], axis=1)
+
+
 def cases() -> list[Case]:
     return [
+        Case(
+            "opened_twice",
+            "several epochs per allocation",
+            opened_twice,
+            integers((2, 4, 32)),
+            lambda a: np.stack([a[0].sum(1), a[1].sum(1) + 5]),
+            ((2, 4), "float32"),
+        ),
+        Case(
+            "finalized_on_a_condition",
+            "collectives outside guards",
+            finalized_on_a_condition,
+            lambda rng: (
+                rng.integers(-4, 5, 64).astype("float32"),
+                np.array([1, 0, 2], "int32"),
+            ),
+            _conditional,
+            ((3,), "float32"),
+        ),
+        Case(
+            "read_by_one_and_by_all",
+            "a result is there for every thread",
+            read_by_one_and_by_all,
+            integers((2, 64)),
+            _shifted,
+            ((2, 65), "float32"),
+        ),
         Case(
             "seeded",
             "the seed once per output",

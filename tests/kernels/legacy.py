@@ -71,6 +71,32 @@ def finalized_in_a_branch() -> Any:
     return kernel
 
 
+def scaled_result() -> Any:
+    """After a finalize in place the reducer is a fragment: it is stored to, and used again."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((2, 8, 32), "float32"), B: T.Tensor((3, 8), "float32")):
+        with T.Kernel(1, threads=128):
+            acc = T.alloc_reducer((8,), "float32", replication="all")
+            T.clear(acc)
+            for i, j in T.Parallel(8, 32):
+                acc[i] += A[0, i, j]
+            T.finalize_reducer(acc)
+            T.copy(acc, B[0, :])
+            for i in T.Parallel(8):
+                acc[i] = acc[i] / 4
+            for i in T.Parallel(8):
+                acc[i] *= 2
+            T.copy(acc, B[1, :])
+            T.clear(acc)
+            for i, j in T.Parallel(8, 32):
+                acc[i] += A[1, i, j]
+            T.finalize_reducer(acc)
+            T.copy(acc, B[2, :])
+
+    return kernel
+
+
 def _spellings(a: np.ndarray) -> np.ndarray:
     return np.array([a[0].sum(), a[1].sum(), -a[2].sum(), a[3].sum() + 64])
 
@@ -92,6 +118,14 @@ def cases() -> list[Case]:
             integers((96,), dtype="float16"),
             lambda a: np.array([2 * a[a > 0].sum(), (a > 1).sum()]),
             ((2,), "float32"),
+        ),
+        Case(
+            "v1_scaled_result",
+            "v1 syntax canonicalized",
+            scaled_result,
+            integers((2, 8, 32)),
+            lambda a: np.stack([a[0].sum(1), a[0].sum(1) / 2, a[1].sum(1)]),
+            ((3, 8), "float32"),
         ),
         Case(
             "v1_finalized_in_a_branch",

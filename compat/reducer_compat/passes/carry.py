@@ -14,51 +14,22 @@ from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
 from reducer_compat.marker import Marker
-from reducer_compat.passes import build, spread
+from reducer_compat.passes import build, hold, spread
 from reducer_compat.passes.collect import Collected, parallel_nest
 from reducer_compat.passes.collective import Storage, close_epoch, open_epoch, storage
 from reducer_compat.passes.plan import Plan
-from reducer_compat.passes.sites import LAYOUT, Rows, Site, is_fragment, rows_of
+from reducer_compat.passes.sites import LAYOUT, Rows, Site, rows_of
 from reducer_rules.timeline import Init
 
 
 def carry(func: Any, collected: Collected, sites: tuple[Site, ...], plans: tuple[Plan, ...]) -> Any:
     """The kernel with its markers turned into code."""
     carrier = _Carrier(
-        collected, sites, tuple(storage(plan) for plan in plans), floating(func.body)
+        collected, sites, tuple(storage(plan) for plan in plans), hold.floating(func.body)
     )
     body = tree.transform(func.body, carrier.enter)
     body = tree.transform(body, carrier.allocate)
     return func.with_body(body)
-
-
-def floating(body: Any) -> tuple[Any, ...]:
-    """The data of every fragment that a statement outside T.Parallel loads an element of."""
-    tir = adapter().tir
-    found: list[Any] = []
-
-    def enter(stmt: Any) -> None:
-        if isinstance(stmt, tir.For) and stmt.kind == tir.ForKind.PARALLEL:
-            return
-        if not isinstance(stmt, tir.Evaluate):
-            for expr in tree.expressions(stmt):
-                found.extend(
-                    load.buffer.data for load in tree.loads(expr) if is_fragment(load.buffer)
-                )
-        for child in tree.children(stmt):
-            enter(child)
-
-    enter(body)
-    return tuple(found)
-
-
-def hold(dst: Any) -> Any:
-    """A statement that gives `dst` the layout that all participants hold it whole.
-
-    TileLang does so for a fragment that is read outside T.Parallel, but among the threads that
-    reach the first such read: one thread, where that is ``if tx == 0``. This one comes before.
-    """
-    return adapter().tir.Evaluate(marker.build("hold", marker.origin(dst)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,22 +78,17 @@ class _Carrier:
         if found.kind == "finalize":
             dst = found.args[3].buffer if len(found.args) > 3 else store.reducer.buffer
             closed = close_epoch(store, dst)
-            return tree.sequence([closed, hold(dst)]) if self._floats(dst) else closed
-        raise self._misplaced(found)
+            return tree.sequence([closed, hold.hold(dst)]) if self._floats(dst) else closed
+        raise ReducerError(
+            "RC005",
+            f"a {found.kind} of reducer {found.target.name} passed the rules and has no meaning",
+            kernel=self.collected.kernel,
+            location=found.text(3 if found.kind == "update" else 2),
+            fix="report this kernel",
+        )
 
     def _floats(self, dst: Any) -> bool:
         return any(data.same_as(dst.data) for data in self.floating)
-
-    def _misplaced(self, found: Marker) -> ReducerError:
-        where = found.text(3 if found.kind == "update" else 2)
-        what = "an update" if found.kind == "update" else found.text(1)
-        return ReducerError(
-            "RC002",
-            f"{what} of reducer {found.target.name} outside T.Parallel has no multiplicity",
-            kernel=self.collected.kernel,
-            location=where,
-            fix="put `for _ in T.Parallel(1):` around it",
-        )
 
     def _waiting(self, stmt: Any) -> Any:
         found = marker.read(stmt)

@@ -116,6 +116,16 @@ def collect(func: Any) -> Collected:
     )
 
 
+def without_lines(func: Any) -> Any:
+    """`func` without the markers that only `collect` needs."""
+
+    def enter(stmt: Any) -> Any:
+        found = marker.read(stmt)
+        return tree.nothing() if found is not None and found.kind == "line" else None
+
+    return func.with_body(tree.transform(func.body, enter))
+
+
 class _Reader:
     """One walk over the kernel, in program order, that keeps the control flow around it."""
 
@@ -127,14 +137,19 @@ class _Reader:
         self.dimensions: list[int] = []
         self._idents = itertools.count()
         self._thread_vars: list[Any] = []
+        self._line = ""
 
     def visit(self, stmt: Any, context: Context) -> None:
         tir = adapter().tir
         found = marker.read(stmt)
+        if found is not None and found.kind == "line":
+            self._line = found.text(0)
+            return
         if found is not None:
             self._marker(found, context)
             return
         self._loads(stmt, context)
+        self._line = ""
         if isinstance(stmt, tir.For):
             self._loop(stmt, context)
         elif isinstance(stmt, tir.While):
@@ -273,6 +288,7 @@ class _Reader:
         where = found.text(2)
         event = Store(**self._at(where, context), what=found.text(1))
         self._add(reducer, event, where)
+        self._reads_in(found.args[3], context, where, event.ident)
 
     def _finalize(self, reducer: Reducer, found: Marker, context: Context) -> None:
         where = found.text(2)
@@ -285,6 +301,7 @@ class _Reader:
             destination_shape=(
                 None if dst is None else tuple(tree.constant(extent) for extent in dst.shape)
             ),
+            destination_is_reducer=dst is not None and self._of(dst) is not None,
             batch=None if batch in (None, 1) else Batch(str(batch), batch),
         )
         self._add(reducer, event, where)
@@ -296,12 +313,13 @@ class _Reader:
         if isinstance(stmt, tir.BufferStore):
             self._direct_store(stmt, context)
         for expr in tree.expressions(stmt):
-            self._reads_in(expr, context, "", whole=_is_tile_op(expr))
+            self._reads_in(expr, context, self._line, whole=_is_tile_op(expr))
 
     def _direct_store(self, stmt: Any, context: Context) -> None:
         reducer = self._of(stmt.buffer)
         if reducer is not None:
-            self._add(reducer, Store(**self._at("", context), what="a plain store"), "")
+            store = Store(**self._at(self._line, context), what="a plain store")
+            self._add(reducer, store, self._line)
 
     def _reads_in(
         self,
@@ -313,14 +331,23 @@ class _Reader:
     ) -> None:
         for load in tree.loads(expr):
             reducer = self._of(load.buffer)
-            if reducer is None:
-                continue
-            event = self._read_event(reducer, expr, context, where, holder, whole)
-            self._add(reducer, event, where)
+            if reducer is not None:
+                event = self._read_event(reducer, load, expr, context, where, holder, whole)
+                self._add(reducer, event, where)
+        self._addresses_in(expr, context, where)
+
+    def _addresses_in(self, expr: Any, context: Context, where: str) -> None:
+        """Uses of a reducer's storage other than by a load, until it holds its result."""
+        for var in tree.variables(expr):
+            reducer = next((r for r in self.reducers if r.buffer.data.same_as(var)), None)
+            if reducer is not None and not reducer.in_place:
+                at = self._at(where, context)
+                self._add(reducer, Escape(**at, kind=EscapeKind.ADDRESS), where)
 
     def _read_event(
         self,
         reducer: Reducer,
+        load: Any,
         expr: Any,
         context: Context,
         where: str,
@@ -331,7 +358,7 @@ class _Reader:
         if whole and "tileop.copy" not in str(expr.op.name) and not reducer.in_place:
             return Escape(**at, kind=EscapeKind.OPERAND, detail=str(expr.op.name))
         form = LoadForm.WHOLE if whole else LoadForm.ELEMENT
-        return Load(**at, form=form, holder=holder)
+        return Load(**at, form=form, indices=tuple(map(_index, load.indices)), holder=holder)
 
 
 def _is_tile_op(expr: Any) -> bool:

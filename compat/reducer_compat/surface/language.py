@@ -11,7 +11,7 @@ from reducer_compat import marker, monoids
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
 from reducer_compat.modes import Mode, mode
-from reducer_compat.surface.registry import is_reducer, location, register
+from reducer_compat.surface.registry import Traced, location, register, traced
 from reducer_rules.monoid import Op, is_float
 from reducer_rules.timeline import InitForm, UpdateForm
 
@@ -26,7 +26,8 @@ def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: str | No
         replication: v1's layout hint, "all" or "none"; it has no effect here.
 
     Raises:
-        ReducerError: `op` or `replication` is none of these, or a bitwise op has a float dtype.
+        ReducerError: `op` or `replication` is none of these, or a bitwise op has a float dtype
+            (RM217).
     """
     import tilelang.language as language
 
@@ -34,27 +35,27 @@ def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: str | No
     _check_alloc(str(op), str(dtype), replication, where)
     extents = (shape,) if isinstance(shape, (int, adapter().tir.PrimExpr)) else tuple(shape)
     buffer = language.alloc_fragment(extents, dtype)
-    register(buffer)
+    register(buffer, Op(str(op)))
     call = marker.build("alloc", marker.origin(buffer), str(op), replication or marker.NONE, where)
     adapter().evaluate(call)
     return buffer
 
 
 def _check_alloc(op: str, dtype: str, replication: str | None, where: str) -> None:
-    known = [str(member) for member in Op]
-    if op not in known:
+    if op not in {str(member) for member in Op}:
         raise ReducerError(
-            "RC004",
-            f"a reducer cannot combine by {op!r}",
+            "RM217",
+            f'a reducer is combined by "{op}", which is no reduction operation',
             location=where,
-            fix=f"use one of {', '.join(known)}",
+            fix=f"use one of {', '.join(map(str, Op))}",
         )
     if op.startswith("bit") and is_float(dtype):
         raise ReducerError(
-            "RC004",
-            f"op {op!r} requires an integer dtype, got {dtype}",
+            "RM217",
+            f"a reducer is combined by {op}, which {dtype} does not have: it requires an integer "
+            "dtype",
             location=where,
-            fix="allocate the reducer with an integer dtype",
+            fix="use an integer dtype",
         )
     if replication not in (None, "all", "none"):
         raise ReducerError(
@@ -68,7 +69,7 @@ def _check_alloc(op: str, dtype: str, replication: str | None, where: str) -> No
 def reducer_init(reducer: Any, init: Any = None) -> Any:
     """Open an epoch, at the identity or at a seed that enters every output once."""
     where = location()
-    require_reducer(reducer, "reducer_init", where)
+    require_reducer(reducer, "reducer_init", where).closed = False
     number = isinstance(init, (bool, int, float))
     seed = [] if init is None else [monoids.cast(init, str(reducer.dtype)) if number else init]
     return marker.build("init", marker.origin(reducer), InitForm.REDUCER_INIT.name, where, *seed)
@@ -94,18 +95,7 @@ def reducer_update(target: Any, *rest: Any) -> Any:
         )
     require_reducer(buffer, "reducer_update", where)
     where_to = tuple(indices) if not isinstance(indices, (int, tir.PrimExpr)) else (indices,)
-    _check_rank(buffer, where_to, where)
     return update_marker(buffer, where_to, value, form, marker.NONE, where)
-
-
-def _check_rank(buffer: Any, indices: tuple[Any, ...], where: str) -> None:
-    if len(indices) != len(buffer.shape):
-        raise ReducerError(
-            "RC002",
-            f"reducer_update has {len(indices)} indices for {len(buffer.shape)} axes",
-            location=where,
-            fix="give one index for each axis of the reducer",
-        )
 
 
 def update_marker(
@@ -134,9 +124,10 @@ def finalize_reducer(reducer: Any, dst: Any = None, batch: int = 1, annotations:
         ReducerError: `batch` is less than 1, or `dst` is no buffer.
     """
     where = location()
-    require_reducer(reducer, "finalize_reducer", where)
+    traced_reducer = require_reducer(reducer, "finalize_reducer", where)
     if isinstance(dst, int):
         dst, batch = None, dst
+    traced_reducer.closed = dst is None
     if batch < 1:
         raise ReducerError(
             "RC004",
@@ -144,12 +135,12 @@ def finalize_reducer(reducer: Any, dst: Any = None, batch: int = 1, annotations:
             location=where,
             fix="leave batch out; it is a hint",
         )
-    destination = [] if dst is None else [marker.origin(_destination(reducer, dst, where))]
+    destination = [] if dst is None else [marker.origin(_destination(dst, where))]
     batch_operand = adapter().tir.IntImm("int32", batch)
     return marker.build("finalize", marker.origin(reducer), batch_operand, where, *destination)
 
 
-def _destination(reducer: Any, dst: Any, where: str) -> Any:
+def _destination(dst: Any, where: str) -> Any:
     if not isinstance(dst, adapter().tir.Buffer):
         raise ReducerError(
             "RC004",
@@ -157,21 +148,17 @@ def _destination(reducer: Any, dst: Any, where: str) -> Any:
             location=where,
             fix="finalize into a whole fragment, then copy the part",
         )
-    shape, wanted = [str(e) for e in dst.shape], [str(e) for e in reducer.shape]
-    if shape != wanted or str(dst.dtype) != str(reducer.dtype):
-        raise ReducerError(
-            "RC002",
-            f"the destination {dst.name} is {dst.dtype}[{', '.join(shape)}], "
-            f"the reducer {reducer.name} is {reducer.dtype}[{', '.join(wanted)}]",
-            location=where,
-            fix="allocate the destination with the reducer's shape and dtype",
-        )
     return dst
 
 
-def require_reducer(buffer: Any, name: str, where: str) -> None:
-    """Raise where `buffer` is no reducer of the kernel being traced."""
-    if not is_reducer(buffer):
+def require_reducer(buffer: Any, name: str, where: str) -> Traced:
+    """The reducer that `buffer` is.
+
+    Raises:
+        ReducerError: it is none of the kernel being traced.
+    """
+    found = traced(buffer)
+    if found is None:
         shown = getattr(buffer, "name", repr(buffer))
         raise ReducerError(
             "RC002",
@@ -179,6 +166,7 @@ def require_reducer(buffer: Any, name: str, where: str) -> None:
             location=where,
             fix="allocate it with T.alloc_reducer in this kernel, after importing reducer_compat",
         )
+    return found
 
 
 def choosing(ours: Callable[..., Any], native: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -204,8 +192,10 @@ def opening(original: Callable[..., Any], form: InitForm) -> Callable[..., Any]:
     """`T.clear` or `T.fill` that opens an epoch where its buffer is a reducer."""
 
     def call(buffer: Any, *args: Any, **kwargs: Any) -> Any:
-        if not is_reducer(buffer):
+        reducer = traced(buffer)
+        if reducer is None:
             return original(buffer, *args, **kwargs)
+        reducer.closed = False
         value = 0 if form is InitForm.CLEAR else kwargs.get("value", args[0] if args else 0)
         seed = monoids.cast(value, str(buffer.dtype))
         return marker.build("init", marker.origin(buffer), form.name, location(), seed)

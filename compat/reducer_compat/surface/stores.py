@@ -8,7 +8,7 @@ from typing import Any
 from reducer_compat import marker
 from reducer_compat.adapter import adapter
 from reducer_compat.surface.language import update_marker
-from reducer_compat.surface.registry import is_reducer, location
+from reducer_compat.surface.registry import Traced, location, mentions_reducer, traced
 from reducer_rules.monoid import Op
 from reducer_rules.timeline import UpdateForm
 
@@ -20,16 +20,40 @@ _AUGMENTED = {
     "BitOr": Op.BITOR,
     "BitXor": Op.BITXOR,
 }
+_SYMBOLS = {
+    "Add": "+",
+    "Sub": "-",
+    "Mult": "*",
+    "Div": "/",
+    "FloorDiv": "//",
+    "Mod": "%",
+    "Pow": "**",
+    "LShift": "<<",
+    "RShift": ">>",
+    "BitAnd": "&",
+    "BitOr": "|",
+    "BitXor": "^",
+}
+#: A combine by one of these that is not the reducer's own is a mistake in an update; by another
+#: operation it is a store.
+_MISTAKEN = frozenset({Op.SUM, Op.MAX, Op.MIN})
 
 
 def assign_slice(original: Callable[..., Any]) -> Callable[..., Any]:
     """`Builder.assign_slice` that recognizes stores to reducers."""
 
     def call(self: Any, lval: Any, sl: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
-        if not is_reducer(lval):
+        reducer = traced(lval)
+        if reducer is None:
+            _keep_line(value)
+            return original(self, lval, sl, value, *args, **kwargs)
+        update = _stored(reducer, lval, _indices(sl), value)
+        if update is None and reducer.closed:
+            _keep_line(marker.origin(lval))
             return original(self, lval, sl, value, *args, **kwargs)
         self.check_continue_break()
-        return adapter().evaluate(_stored(lval, _indices(sl), value, location()))
+        marked = _store(lval, sl, "=", value) if update is None else update
+        return adapter().evaluate(marked)
 
     return call
 
@@ -38,12 +62,37 @@ def aug_assign_slice(original: Callable[..., Any]) -> Callable[..., Any]:
     """`Builder.aug_assign_slice` that recognizes updates of reducers."""
 
     def call(self: Any, op: str, target: Any, sl: Any, aug_value: Any) -> Any:
-        if not is_reducer(target):
+        reducer = traced(target)
+        if reducer is None:
+            _keep_line(aug_value)
+            return original(self, op, target, sl, aug_value)
+        update = _augmented(reducer, str(op), target, _indices(sl), aug_value)
+        if update is None and reducer.closed:
+            _keep_line(marker.origin(target))
             return original(self, op, target, sl, aug_value)
         self.check_continue_break()
-        return adapter().evaluate(_augmented(str(op), target, _indices(sl), aug_value, location()))
+        symbol = f"{_SYMBOLS.get(str(op), str(op))}="
+        marked = _store(target, sl, symbol, aug_value) if update is None else update
+        return adapter().evaluate(marked)
 
     return call
+
+
+def evaluate(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`Builder.eval` that keeps the line of a statement which reads a reducer."""
+
+    def call(self: Any, value: Any) -> Any:
+        if marker.call_marker(value) is None:
+            _keep_line(value)
+        return original(self, value)
+
+    return call
+
+
+def _keep_line(value: Any) -> None:
+    """Tell the line of the statement being traced, if `value` reads a reducer in it."""
+    if mentions_reducer(value):
+        adapter().evaluate(marker.build("line", location()))
 
 
 def _indices(sl: Any) -> tuple[Any, ...]:
@@ -55,28 +104,52 @@ def _plain(indices: tuple[Any, ...]) -> bool:
     return all(isinstance(index, (int, tir.PrimExpr)) for index in indices)
 
 
-def _augmented(op: str, buffer: Any, indices: tuple[Any, ...], value: Any, where: str) -> Any:
+def _combines(reducer: Traced, combine: Op) -> bool:
+    """Whether a combine-shaped store is an update, if a mistaken one, and no ordinary store."""
+    return combine is reducer.op or (combine in _MISTAKEN and not reducer.closed)
+
+
+def _augmented(
+    reducer: Traced, op: str, buffer: Any, indices: tuple[Any, ...], value: Any
+) -> Any | None:
     combine = _AUGMENTED.get(op)
-    if combine is None or not _plain(indices) or len(indices) != len(buffer.shape):
-        return _plain_store(buffer, f"an augmented assignment by {op}", value, where)
+    if combine is None or not _plain(indices) or not _combines(reducer, combine):
+        return None
     form = UpdateForm.SUBTRACT if op == "Sub" else UpdateForm.AUGMENTED
     contribution = negated(value, str(buffer.dtype)) if op == "Sub" else value
-    return update_marker(buffer, indices, contribution, form, combine.name, where)
+    return update_marker(buffer, indices, contribution, form, combine.name, location())
 
 
-def _stored(buffer: Any, indices: tuple[Any, ...], value: Any, where: str) -> Any:
+def _stored(reducer: Traced, buffer: Any, indices: tuple[Any, ...], value: Any) -> Any | None:
     if not _plain(indices) or len(indices) != len(buffer.shape):
-        return _plain_store(buffer, "a store to a slice", value, where)
+        return None
     found = classify(buffer, indices, value)
-    if found is None:
-        return _plain_store(buffer, "a plain store", value, where)
+    if found is None or not _combines(reducer, found[0]):
+        return None
     combine, contribution = found
-    return update_marker(buffer, indices, contribution, UpdateForm.COMBINE, combine.name, where)
+    return update_marker(
+        buffer, indices, contribution, UpdateForm.COMBINE, combine.name, location()
+    )
 
 
-def _plain_store(buffer: Any, what: str, value: Any, where: str) -> Any:
-    shown = value if isinstance(value, adapter().tir.PrimExpr) else adapter().tir.IntImm("int32", 0)
-    return marker.build("store", marker.origin(buffer), what, where, shown)
+def _store(buffer: Any, sl: Any, symbol: str, value: Any) -> Any:
+    """A store that is no update, for the rules to judge."""
+    tir = adapter().tir
+    indices = ", ".join(_spelled(index) for index in _indices(sl))
+    what = f"`{buffer.name}[{indices}] {symbol} ...`"
+    shown = value if isinstance(value, tir.PrimExpr) else tir.IntImm("int32", 0)
+    return marker.build("store", marker.origin(buffer), what, location(), shown)
+
+
+def _spelled(index: Any) -> str:
+    if isinstance(index, slice):
+        parts = (
+            (index.start, index.stop)
+            if index.step is None
+            else (index.start, index.stop, index.step)
+        )
+        return ":".join("" if part is None else str(part) for part in parts)
+    return str(index)
 
 
 def negated(value: Any, dtype: str) -> Any:

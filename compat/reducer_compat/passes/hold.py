@@ -1,0 +1,37 @@
+"""Give a result that is read outside T.Parallel to every participant.
+
+TileLang replicates a fragment that a statement outside T.Parallel reads, but among the threads
+that reach the first such read: one thread, where that is ``if tx == 0``. A read of ours that
+all participants reach comes before, and is gone after lowering.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reducer_compat import marker, tree
+from reducer_compat.adapter import adapter
+from reducer_compat.passes.sites import is_fragment
+
+
+def floating(body: Any) -> tuple[Any, ...]:
+    """The data of every fragment that a statement outside T.Parallel loads an element of."""
+    found: list[Any] = []
+    _collect(body, found)
+    return tuple(found)
+
+
+def _collect(stmt: Any, found: list[Any]) -> None:
+    tir = adapter().tir
+    if isinstance(stmt, tir.For) and stmt.kind == tir.ForKind.PARALLEL:
+        return
+    if not isinstance(stmt, tir.Evaluate):
+        loads = [load for expr in tree.expressions(stmt) for load in tree.loads(expr)]
+        found.extend(load.buffer.data for load in loads if is_fragment(load.buffer))
+    for child in tree.children(stmt):
+        _collect(child, found)
+
+
+def hold(fragment: Any) -> Any:
+    """A statement that reads `fragment`, for after its finalize."""
+    return adapter().tir.Evaluate(marker.build("hold", marker.origin(fragment)))
