@@ -226,6 +226,19 @@ def beside_fragment_write(threads: int, width: int) -> Any:
     return kernel
 
 
+def staged(threads: int, width: int) -> Any:
+    """A copy through shared memory, with no reducer at all."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((width,), "float16"), B: T.Tensor((width,), "float16")):
+        with T.Kernel(1, threads=threads):
+            held = T.alloc_shared((width,), "float16")
+            T.copy(A, held)
+            T.copy(held, B)
+
+    return kernel
+
+
 def nothing_parallel(threads: int) -> Any:
     """A reducer that is opened and closed and never updated in `T.Parallel`."""
 

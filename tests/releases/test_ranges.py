@@ -207,3 +207,13 @@ def test_rm305_native_tiles_that_fail(probed: Probe) -> None:
     assert all(any(text in error for text in LAYOUT_ERRORS) for error in errors)
     assert {(8, 96), (16, 48), (3, 100)} <= failing
     assert {(1, 192), (5, 7), (12, 32)}.isdisjoint(failing)
+
+
+def test_a_copy_that_fails_is_no_fault_of_reducers(probed: Probe) -> None:
+    """Up to 0.1.10 a vector of 192 elements is not staged on 128 threads, reducers or not."""
+    fails = probed.release <= Release.parse("0.1.10")
+    assert ("no available layout" in probed["copy of 192"].error) == fails
+    if not probed.within(NATIVE):
+        assert ("no available layout" in probed["pipeline 8x192"].error) == fails
+        assert probed["8x192 of memory"].sums_to(192)
+        assert probed["pipeline 8x96"].sums_to(4 * 96)
