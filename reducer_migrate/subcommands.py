@@ -31,7 +31,7 @@ def load(name: str) -> click.Command:
 
 
 def choices(name: str) -> Sequence[str] | None:
-    """What can follow a command, for completion; None where it is no command."""
+    """What can follow a command, for completion; None where it is a path."""
     if name == "explain":
         from reducer_migrate.documentation import codes
 
@@ -40,4 +40,4 @@ def choices(name: str) -> Sequence[str] | None:
         from reducer_migrate.completion import SHELLS
 
         return SHELLS
-    return () if name in SUBCOMMANDS else None
+    return () if name in SUBCOMMANDS and name != "verify" else None

@@ -58,8 +58,9 @@ class ArgumentFinder:
     def of(self, kernel: Kernel, given: Mapping[str, tuple[Any, str]]) -> Arguments:
         """The arguments of one kernel.
 
-        `given` is what the user says: values by name, with the place. It goes before a call in the file, that before a constant of the file
-        with the parameter's name, and that before the default.
+        `given` is what the user says: values by name, with the place. It goes before a call in
+        the file, that before a default of the parameter's own, and that before a constant of the
+        file with the parameter's name.
         """
         wanted = dict.fromkeys([*kernel.parameters, *kernel.constants])
         called = self._called(kernel, [*wanted])

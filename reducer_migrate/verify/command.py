@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any
 import click
 
 from reducer_migrate.config import Config, ConfigError, config_for
-from reducer_migrate.release import Releases
+from reducer_migrate.release import Releases, resolve
 from reducer_migrate.source import Source, UndecodableError
 from reducer_migrate.verify import releases, report
 from reducer_migrate.verify.arguments import ArgumentFinder
@@ -33,8 +34,8 @@ Examples:
 
 \b
 Arguments of a factory are, in this order: --args; [tool.reducer-migrate.verify] in
-pyproject.toml; a call in the file; a constant of the file with the parameter's name; the
-default. Sizes of symbolic dimensions are given in the same way.
+pyproject.toml; a call in the file; the parameter's default; a constant of the file with the
+parameter's name. Sizes of symbolic dimensions are given in the same way.
 
 \b
 Exit codes:
@@ -46,6 +47,12 @@ Exit codes:
 
 class _Use(click.ClickException):
     exit_code = 2
+
+
+def _arch(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if not re.fullmatch(r"sm_\d+[a-z]?", value):
+        raise click.BadParameter(f"{value!r} is no architecture, such as sm_75 or sm_90")
+    return value
 
 
 @click.command(
@@ -85,6 +92,7 @@ class _Use(click.ClickException):
     default="sm_75",
     show_default=True,
     metavar="ARCH",
+    callback=_arch,
     help="What the interpreter runs code for; sm_90 runs warp-specialized kernels.",
 )
 @click.option(
@@ -140,7 +148,7 @@ def verify(
     subject = Subject.of(source, tree, options)
     by = "reducer_compat" if subject.compat else f"TileLang {release}"
     given = _Given.of(arguments, config)
-    _announce(path, options, tilelang)
+    _announce(path, options, config, tilelang)
     try:
         rows = list(run(subject, kernels, ArgumentFinder(tree), given.to, options))
     except RunError as error:
@@ -209,8 +217,8 @@ class _Given:
         """What is given for one kernel, with its origin; a table of its name goes before others."""
         table = dict(self.config.verify or ())
         shared = {name: value for name, value in table.items() if not _is_table(value)}
-        own = table.get(kernel.name)
-        shared.update(own if _is_table(own) else ())
+        own = table.get(kernel.name, ())
+        shared.update(dict(own) if _is_table(own) else {})
         where = os.path.basename(self.config.path or "")
         found = {name: (_listed(value), where) for name, value in shared.items()}
         return {**found, **{name: (value, "--args") for name, value in self.options.items()}}
@@ -281,17 +289,17 @@ def _installed() -> Release | None:
         return None
 
 
-def _announce(path: str, options: Options, asked: str | None) -> None:
+def _announce(path: str, options: Options, config: Config, asked: str | None) -> None:
     """Say what is executed, and where the project means another release."""
-    where = "" if options.place is None else f" in {options.place}"
-    click.echo(
-        f"Executing {path}, as it is and rewritten, with TileLang {options.release}{where}.",
-        err=True,
-    )
+    beside = "" if options.place is None else ", installed side by side"
+    release = f"TileLang {options.release}{beside}"
+    click.echo(f"Executing {path}, as it is and rewritten, with {release}.", err=True)
     if asked is not None:
         return
-    pinned = Releases().of(path)
+    configured = None
+    if config.tilelang is not None:
+        configured = resolve(config.tilelang, config.place or "the configuration")
+    pinned = Releases().of(path, configured)
     if pinned.release is not None and pinned.release != options.release:
-        click.echo(
-            f"note: the project uses {pinned}; `--tilelang {pinned.release}` runs v1 on it", err=True
-        )
+        said = f"note: the project uses {pinned}; `--tilelang {pinned.release}` runs v1 on it"
+        click.echo(said, err=True)

@@ -16,9 +16,11 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 class Kernel:
     """A function of the module that is a kernel with reducers, or gives one.
 
-    `spans` are its first and last line, and those of the macros that it calls. `parameters` are those of the function that a caller has to know, with None or the expression
-    of the default; `positions` all of them, tensors too, as a call passes them; `constants` the
-    sizes that an eager kernel takes from `T.const`. `problem` says why it cannot be run, where that is plain from the syntax.
+    `spans` are its first and last line, and those of the macros that it calls. `parameters` are
+    those of the function that a caller has to know, with None or the expression of the default;
+    `positions` all of them, tensors too, as a call passes them; `constants` the sizes that an
+    eager kernel takes from `T.const`. `problem` says why it cannot be run, where that is plain
+    from the syntax, and `inner` names the functions inside it.
     """
 
     name: str
@@ -27,7 +29,6 @@ class Kernel:
     positions: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
     autotuned: bool = False
-    is_prim_func: bool = False
     problem: str = ""
     inner: tuple[str, ...] = ()
 
@@ -112,7 +113,6 @@ def _kernel(owner: _Owner, macros: list[_Owner]) -> Kernel:
         positions=tuple(each.arg for each in [*node.args.posonlyargs, *node.args.args]),
         constants=tuple(_constants(node)),
         autotuned=_decorated(node, "autotune"),
-        is_prim_func=is_prim_func,
         problem=f"it is a method of class {owner.klass.rstrip('.')}" if owner.klass else "",
         inner=tuple(
             child.name

@@ -78,8 +78,8 @@ def specialized(tree: ast.Module, name: str, arguments: Mapping[str, Any]) -> as
 def _specialize(node: FunctionNode, arguments: Mapping[str, Any]) -> None:
     spec, given = node.args, {k: v for k, v in arguments.items() if _plain(v)}
     positional = [*spec.posonlyargs, *spec.args]
-    required = len(positional) - len(spec.defaults)
-    pairs = list(zip(positional, [None] * required + spec.defaults, strict=True))
+    absent: list[ast.expr | None] = [None] * (len(positional) - len(spec.defaults))
+    pairs = list(zip(positional, [*absent, *spec.defaults], strict=True))
     kept = [(argument, default) for argument, default in pairs if argument.arg not in given]
     spec.posonlyargs, spec.args = [], [argument for argument, _ in kept]
     spec.defaults = [default for _, default in kept if default is not None]

@@ -80,7 +80,7 @@ def _contributions(row: Row) -> str:
 
 def summary(rows: Sequence[Row]) -> str:
     """One sentence on what came out."""
-    counts = {verdict: 0 for verdict in Verdict}
+    counts = dict.fromkeys(Verdict, 0)
     for row in rows:
         counts[row.comparison.verdict] += 1
     said = [f"{number} {verdict.value}" for verdict, number in counts.items() if number]

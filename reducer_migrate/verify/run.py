@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -137,9 +137,7 @@ def run(
         code.write_bytes(subject.source.encode(subject.result.text))
         path = subject.source.path
         before = Worker(Setting(path, path, options.place, False), options.seconds)
-        after = Worker(
-            Setting(path, str(code), options.place, subject.compat), options.seconds
-        )
+        after = Worker(Setting(path, str(code), options.place, subject.compat), options.seconds)
         stack.callback(before.stop)
         stack.callback(after.stop)
         pair = _Pair(before, after, Path(folder), options)
@@ -165,9 +163,7 @@ def _verify(subject: Subject, kernel: Kernel, arguments: Arguments, pair: _Pair)
     refused, legacy = subject.refusals(kernel), subject.is_legacy(kernel)
     predicted = ""
     if legacy:
-        predicted = predict(
-            subject.tree, kernel, arguments.values, options.release, options.arch
-        )
+        predicted = predict(subject.tree, kernel, arguments.values, options.release, options.arch)
     with ThreadPoolExecutor(2) as pool:
         jobs = {}
         if legacy:
@@ -175,7 +171,7 @@ def _verify(subject: Subject, kernel: Kernel, arguments: Arguments, pair: _Pair)
         if not refused:
             jobs["v2"] = pool.submit(_ask, pair.after, kernel, arguments, pair, "v2")
         answers = {name: job.result() for name, job in jobs.items()}
-    return _row(kernel, arguments, answers, refused, predicted)
+    return _row(kernel, arguments, answers, refused, predicted, subject.compat)
 
 
 def _row(
@@ -184,6 +180,7 @@ def _row(
     answers: dict[str, _Answer],
     refused: tuple[str, ...],
     predicted: str,
+    compat: bool,
 ) -> Row:
     v1, v2 = answers.get("v1"), answers.get("v2")
     counts = [each for each in (v1, v2) if each is not None]
@@ -201,6 +198,9 @@ def _row(
         )
     else:
         comparison = compare(None if v1 is None else v1.ran, v2.ran, counted.counted)
+        if comparison.verdict is Verdict.V2_WRONG and not compat:
+            reason = f"{comparison.reason}; `--with-compat` lowers it by reducer_compat"
+            comparison = replace(comparison, reason=reason)
     shown = v2 if v2 is not None and v2.inputs else v1 if v1 is not None else v2
     assert shown is not None
     return Row(
@@ -234,9 +234,7 @@ class _Answer:
     contributions: int | None = None
 
 
-def _ask(
-    worker: Worker, kernel: Kernel, arguments: Arguments, pair: _Pair, side: str
-) -> _Answer:
+def _ask(worker: Worker, kernel: Kernel, arguments: Arguments, pair: _Pair, side: str) -> _Answer:
     options, into = pair.options, pair.folder / f"{side}.npz"
     request = {
         "kernel": kernel.name,

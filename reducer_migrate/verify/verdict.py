@@ -24,6 +24,7 @@ class Verdict(Enum):
     """What a comparison came to."""
 
     RIGHT = "right"
+    EQUAL = "v1 and v2 agree"
     V1_WRONG = "v1 is wrong"
     V2_WRONG = "v2 is wrong"
     DIFFERENT = "v1 and v2 differ"
@@ -33,7 +34,7 @@ class Verdict(Enum):
     @property
     def mismatch(self) -> bool:
         """Whether this fails a run: numbers differ, or something is left to rewrite."""
-        return self not in (Verdict.RIGHT, Verdict.NOT_RUN)
+        return self not in (Verdict.RIGHT, Verdict.EQUAL, Verdict.NOT_RUN)
 
 
 @dataclass(frozen=True)
@@ -87,10 +88,12 @@ def compare(v1: Side | None, v2: Side, counted: Side | None) -> Comparison:
     they could not be counted.
     """
     if v2.outputs is None or v2.dtypes is None:
-        return Comparison(Verdict.NOT_RUN, f"v2: {v2.error}")
+        return Comparison(Verdict.NOT_RUN, _why_not(v1, v2))
     before = None if v1 is None else v1.outputs
     truth = counted.outputs if counted is not None else None
     right = v2.outputs if truth is None else truth
+    if _first(right) is None:
+        return Comparison(Verdict.NOT_RUN, "it writes to no tensor: there is nothing to compare")
     place = first_difference(v2.outputs, right, v2.dtypes)
     verdict, reason = _judge_v2(v2, place)
     if verdict is Verdict.RIGHT:
@@ -99,16 +102,28 @@ def compare(v1: Side | None, v2: Side, counted: Side | None) -> Comparison:
         place = differs
     place = place or _first(right)
     held = {"v1": before, "v2": v2.outputs, "counted": truth}
-    values = {name: place.of(outputs) for name, outputs in held.items() if outputs is not None}
+    values = {
+        name: place.of(outputs)
+        for name, outputs in held.items()
+        if outputs is not None and place is not None
+    }
     observed = "" if before is None else factor(before, right, v2.dtypes)
     return Comparison(verdict, reason, place, values, observed)
 
 
+def _why_not(v1: Side | None, v2: Side) -> str:
+    """Why v2 was not run; what holds for both sides is said with the lines of the original."""
+    first = None if v1 is None else v1.error
+    if first is not None and v2.error is not None and first.kind == v2.error.kind:
+        return str(first)
+    return f"v2: {v2.error}"
+
+
 def _judge_v2(v2: Side, differs: Place | None) -> tuple[Verdict, str]:
     if differs is not None:
-        return Verdict.V2_WRONG, "it is not what the source adds up to"
+        return Verdict.V2_WRONG, "v2 is not what the source adds up to"
     if v2.faults:
-        return Verdict.V2_WRONG, v2.faults[0]
+        return Verdict.V2_WRONG, f"v2: {_one_line(v2.faults[0])}"
     return Verdict.RIGHT, ""
 
 
@@ -117,11 +132,17 @@ def _judge_v1(v1: Side | None, truth: Outputs | None, differs: Place | None) -> 
     if differs is not None:
         return (Verdict.DIFFERENT if truth is None else Verdict.V1_WRONG), ""
     if v1 is not None and v1.faults:
-        return Verdict.V1_WRONG, v1.faults[0]
+        return Verdict.V1_WRONG, f"v1: {_one_line(v1.faults[0])}"
     failed = "" if v1 is None or v1.error is None else f"v1: {v1.error}"
-    if truth is None and (v1 is None or v1.outputs is None):
+    if truth is not None:
+        return Verdict.RIGHT, failed
+    if v1 is None or v1.outputs is None:
         return Verdict.NOT_RUN, failed or "nothing to compare v2 with"
-    return Verdict.RIGHT, failed
+    return Verdict.EQUAL, ""
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def first_difference(left: Outputs, right: Outputs, dtypes: Mapping[str, str]) -> Place | None:

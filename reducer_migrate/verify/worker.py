@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -91,10 +92,8 @@ class Worker:
             return
         process, self._process = self._process, None
         if process.stdin is not None:
-            try:
+            with suppress(OSError):
                 process.stdin.close()
-            except OSError:
-                pass
         try:
             process.wait(timeout=0 if self._failed else _STAYS)
         except subprocess.TimeoutExpired:
@@ -104,7 +103,7 @@ class Worker:
             self._errors.close()
 
     def _spawn(self) -> None:
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 -- closed by stop
         self._answers = queue.Queue()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "reducer_compat.verify"],

@@ -15,10 +15,10 @@ from reducer_compat import Mode, status
 from reducer_compat.modes import mode
 
 from .building import build
+from .counting import count
 from .inputs import parameters, symbols
 from .loading import execute
 from .protocol import Request, Trouble, short
-from .counting import count
 from .running import Ran, interpret, on_gpu
 
 

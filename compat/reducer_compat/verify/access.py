@@ -38,9 +38,10 @@ def _accesses(prim_func: Any) -> Iterator[tuple[str, int]]:
     for node in nodes:
         if isinstance(node, tir.module.BufferStore) and node.buffer.data in names:
             yield names[node.buffer.data], WRITE
-        elif isinstance(node, tir.module.BufferLoad) and node.buffer.data in names:
-            if node not in places:
-                yield names[node.buffer.data], READ
+            continue
+        loaded = isinstance(node, tir.module.BufferLoad) and node not in places
+        if loaded and node.buffer.data in names:
+            yield names[node.buffer.data], READ
 
 
 def _access(call: Any, tir: Any) -> int | None:

@@ -71,22 +71,27 @@ def _first_config(tuned: Any, name: str, given: dict[str, Any]) -> dict[str, Any
         accepted = _accepted(inspect.signature(configs), given)
         _require(inspect.signature(configs), f"{name}'s configs", accepted)
         configs = configs(**accepted)
-    first = next(iter(configs or ()), {})
-    return {key: value for key, value in dict(first).items() if key != "pass_configs"}
+    first = dict(next(iter(configs or ()), {}))
+    # What the function itself says of a parameter is a better choice than any point of a grid.
+    return {name: first[name] for name in _needed(tuned.jit_impl.signature) if name in first}
 
 
 def _require(
     signature: inspect.Signature, name: str, given: dict[str, Any], without: tuple[str, ...] = ()
 ) -> None:
-    needed = [
-        parameter.name
-        for parameter in signature.parameters.values()
-        if parameter.default is parameter.empty
-        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    ]
-    missing = [each for each in needed if each not in given and each not in without]
+    missing = [each for each in _needed(signature) if each not in given and each not in without]
     if missing:
         raise Trouble("missing", f"`{name}` needs {', '.join(missing)}")
+
+
+def _needed(signature: inspect.Signature) -> list[str]:
+    """The parameters without a value of their own; a default of None is none."""
+    return [
+        parameter.name
+        for parameter in signature.parameters.values()
+        if parameter.default in (parameter.empty, None)
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
 
 
 def _accepted(signature: inspect.Signature, given: dict[str, Any]) -> dict[str, Any]:

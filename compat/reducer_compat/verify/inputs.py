@@ -22,6 +22,8 @@ SYMBOLIC = 256
 TOP = 8
 #: From this many elements on, narrow floats hold 1 and 2 only: their sums would overflow.
 MANY = 64
+#: Marks the elements of an integer output that nothing wrote.
+UNWRITTEN = 119
 VARIANTS = ("positive", "signed")
 
 
@@ -82,7 +84,8 @@ def values(parameter: Parameter, seed: int, variant: str, sizes: Mapping[str, in
     """The value of one parameter: small whole numbers, in the parameter's own dtype.
 
     The first eight elements are 1 to 8 in some order, the others are drawn. The `signed` variant
-    gives every element of a signed dtype a sign. A scalar is its size, or 1.
+    gives every element of a signed dtype a sign. A scalar is its size, or 1. An output is filled
+    with what no kernel writes: NaN, or `UNWRITTEN` in an integer.
 
     Raises:
         Trouble: the interpreter does not know the dtype.
@@ -93,6 +96,8 @@ def values(parameter: Parameter, seed: int, variant: str, sizes: Mapping[str, in
         dtype = parse(parameter.dtype).numpy
     except UnsupportedError as error:
         raise Trouble("unsupported", str(error)) from error
+    if parameter.output:
+        return np.full(parameter.shape, np.nan if is_float(dtype) else UNWRITTEN).astype(dtype)
     count = int(np.prod(parameter.shape, dtype=np.int64))
     draw = np.random.default_rng([seed, crc32(parameter.name.encode()), VARIANTS.index(variant)])
     top = 2 if dtype.itemsize < 4 and count > MANY else TOP

@@ -47,16 +47,12 @@ def interpret(built: Built, parameters: tuple[Parameter, ...], request: Request)
     faults: dict[str, None] = {}
     for variant in VARIANTS:
         given = arguments(parameters, request, variant)
-        out = [i for i, parameter in enumerate(parameters) if parameter.output]
         try:
-            passed = [value for i, value in enumerate(given) if i not in out]
-            result = simt.execute_lowered(lowered, *passed, out_idx=out or None)
+            result = simt.execute_lowered(lowered, *given, out_idx=None)
         except simt.UnsupportedError as error:
             raise Trouble("unsupported", str(error)) from error
         except simt.SimtError as error:
             raise Trouble("arguments", str(error)) from error
-        for position, array in zip(out, result.outputs, strict=True):
-            given[position] = array
         outputs[variant] = written(parameters, given)
         faults.update(dict.fromkeys(str(fault) for fault in result.report.faults))
     return Ran(outputs, tuple(faults))

@@ -14,8 +14,6 @@ is counted, and nothing is claimed.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..building import Built
@@ -23,7 +21,7 @@ from ..inputs import VARIANTS, Parameter
 from ..protocol import Request, Trouble
 from ..running import Ran, arguments, written
 from .lanes import Uncountable
-from .statements import Program
+from .program import Program
 
 
 def count(built: Built, parameters: tuple[Parameter, ...], request: Request) -> Ran:

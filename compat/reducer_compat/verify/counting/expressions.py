@@ -15,7 +15,7 @@ from reducer_compat.simt.report import UnsupportedError
 from .lanes import Array, Uncountable
 
 if TYPE_CHECKING:
-    from .statements import Machine
+    from .machine import Machine
 
 _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,

@@ -40,8 +40,16 @@ class Lanes:
 
     def __init__(self, blocks: int) -> None:
         self.extents = [blocks] + [1] * (RANK - 1)
-        self.mask: Array | None = None
+        self._chosen: Array | None = None
+        self._left: Array | None = None
         self._depth = 1
+
+    @property
+    def mask(self) -> Array | None:
+        """Which lanes are active, over the axes on which that varies; None for all."""
+        if self._left is None:
+            return self._chosen
+        return ~self._left if self._chosen is None else self._chosen & ~self._left
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -75,13 +83,33 @@ class Lanes:
     @contextmanager
     def where(self, condition: Any) -> Iterator[None]:
         """Leave only those lanes active for which the condition holds."""
-        before = self.mask
+        before = self._chosen
         condition = np.asarray(condition, dtype=np.bool_)
-        self.mask = condition if before is None else before & condition
+        self._chosen = condition if before is None else before & condition
         try:
             yield
         finally:
-            self.mask = before
+            self._chosen = before
+
+    def leave(self) -> None:
+        """The active lanes run nothing more, until `rejoin`.
+
+        Raises:
+            Uncountable: only some iterations or threads of a block would.
+        """
+        if self._depth > 1:
+            raise Uncountable("a loop or a kernel that some threads leave")
+        left = self.active()
+        self._left = left if self._left is None else self._left | left
+
+    @contextmanager
+    def rejoin(self) -> Iterator[None]:
+        """Lanes that leave meanwhile go on afterwards: what `break` does to a loop."""
+        before = self._left
+        try:
+            yield
+        finally:
+            self._left = before
 
     def any_active(self) -> bool:
         """Whether some lane is active."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reducer_compat.marker import PREFIX, call_marker
+from reducer_compat.simt.dtypes import cast
 from reducer_rules.monoid import Op, identity
 
-from .expressions import value
+from .expressions import dtype_of, value
 from .lanes import Uncountable
-from .updates import UFUNCS
 
 if TYPE_CHECKING:
-    from .statements import Machine
+    from .machine import Machine
 
 #: Nothing to do where a block is one thread of control.
 _IGNORED = frozenset(
@@ -36,36 +38,31 @@ def operation(machine: Machine, call: Any) -> None:
     """
     name = machine.tir.op_name(call)
     plain = name.rsplit(".", 1)[-1]
-    if plain in _IGNORED:
+    extern = str(getattr(call.args[0], "value", "")) if plain == "call_extern" else ""
+    if plain in _IGNORED or extern.startswith("debug_print"):
         return
-    if plain == "call_extern" and _is_marker(call):
+    if extern.startswith(PREFIX):
         _marker(machine, call)
+        return
+    if plain in ("loop_break", "thread_return"):
+        machine.lanes.leave()
         return
     runner = _OPERATIONS.get(plain) or (_atomic_element if _atomic_op(plain) else None)
     if runner is None:
-        shown = str(call.args[0]) if plain == "call_extern" else name
-        raise Uncountable(f"the operation {shown}")
+        raise Uncountable(f"the operation {extern or name}")
     runner(machine, call)
 
 
 # Regions
 
 
+@dataclass(frozen=True)
 class _Region:
-    """A box of a buffer: `tl.region(buffer[mins], access, *extents)`, or a whole buffer."""
+    """A box of a buffer: its first index and its extent on every axis."""
 
-    def __init__(self, machine: Machine, node: Any) -> None:
-        self._machine = machine
-        load = node.args[0] if type(node).__name__ == "Call" else node
-        if type(load).__name__ == "BufferRegion":
-            self.buffer = load.buffer
-            mins, extents = [r.min for r in load.region], [r.extent for r in load.region]
-        elif type(node).__name__ == "Call" and type(load).__name__ == "BufferLoad":
-            self.buffer, mins, extents = load.buffer, list(load.indices), list(node.args[2:])
-        else:
-            raise Uncountable(f"the operand {node}")
-        self.mins = [value(machine, each) for each in mins]
-        self.extents = [int(np.asarray(value(machine, each)).max()) for each in extents]
+    buffer: Any
+    mins: tuple[Any, ...]
+    extents: tuple[int, ...]
 
     @property
     def shape(self) -> list[int]:
@@ -80,13 +77,35 @@ class _Region:
             for low, extent in zip(self.mins, self.extents, strict=True)
         ]
 
-    def inside(self, indices: Sequence[Any]) -> Any:
-        """Where the indices lie in the buffer: copies leave out what does not."""
-        found: Any = np.True_
-        for index, extent in zip(indices, self.buffer.shape, strict=True):
-            size = value(self._machine, extent)
-            found = found & (np.asarray(index) >= 0) & (np.asarray(index) < size)
-        return found
+
+def _region(machine: Machine, node: Any) -> _Region:
+    """The operand of an operation: `tl.region(buffer[mins], access, *extents)`, or a BufferRegion.
+
+    Raises:
+        Uncountable: it is anything else.
+    """
+    if type(node).__name__ == "BufferRegion":
+        buffer = node.buffer
+        mins, extents = [r.min for r in node.region], [r.extent for r in node.region]
+    elif type(node).__name__ == "Call" and type(node.args[0]).__name__ == "BufferLoad":
+        buffer = node.args[0].buffer
+        mins, extents = list(node.args[0].indices), list(node.args[2:])
+    else:
+        raise Uncountable(f"the operand {node}")
+    return _Region(
+        buffer,
+        tuple(value(machine, each) for each in mins),
+        tuple(_size(machine, each) for each in extents),
+    )
+
+
+def _whole(machine: Machine, buffer: Any) -> _Region:
+    extents = tuple(_size(machine, extent) for extent in buffer.shape)
+    return _Region(buffer, (np.int32(0),) * len(extents), extents)
+
+
+def _size(machine: Machine, extent: Any) -> int:
+    return int(np.asarray(value(machine, extent)).max())
 
 
 def _over(machine: Machine, shape: Sequence[int], body: Callable[[list[Any]], None]) -> None:
@@ -98,11 +117,11 @@ def _over(machine: Machine, shape: Sequence[int], body: Callable[[list[Any]], No
 
 
 def _fill(machine: Machine, call: Any) -> None:
-    region, filled = _Region(machine, call.args[0]), value(machine, call.args[1])
+    region, filled = _region(machine, call.args[0]), value(machine, call.args[1])
 
     def body(positions: list[Any]) -> None:
         indices = region.indices(positions)
-        with machine.lanes.where(region.inside(indices)):
+        with machine.lanes.where(machine.inside(region.buffer, indices)):
             machine.store(region.buffer, indices, filled)
 
     _over(machine, region.shape, body)
@@ -113,29 +132,25 @@ def _copy(machine: Machine, call: Any) -> None:
 
 
 def _transfer(machine: Machine, call: Any, op: Op | None) -> None:
-    source, target = _Region(machine, call.args[0]), _Region(machine, call.args[1])
+    source, target = _region(machine, call.args[0]), _region(machine, call.args[1])
     if source.shape != target.shape:
         raise Uncountable(f"a copy from shape {source.shape} to shape {target.shape}")
 
     def body(positions: list[Any]) -> None:
         read, written = source.indices(positions), target.indices(positions)
-        found = machine.load(source.buffer, read, source.inside(read))
-        with machine.lanes.where(target.inside(written)):
+        found = machine.load(source.buffer, read, machine.inside(source.buffer, read))
+        with machine.lanes.where(machine.inside(target.buffer, written)):
             machine.store(target.buffer, written, _converted(found, target.buffer), op)
 
     _over(machine, source.shape, body)
 
 
 def _converted(found: Any, buffer: Any) -> Any:
-    from reducer_compat.simt.dtypes import cast
-
-    from .expressions import dtype_of
-
     return cast(np.asarray(found), dtype_of(buffer))
 
 
 def _reduce(machine: Machine, call: Any) -> None:
-    source, target = _Region(machine, call.args[0]), _Region(machine, call.args[1])
+    source, target = _region(machine, call.args[0]), _region(machine, call.args[1])
     kind, axis, clear = str(call.args[2].value), int(call.args[3]), bool(call.args[4])
     op = _REDUCTIONS.get(kind)
     if op is None:
@@ -176,7 +191,7 @@ def _set_to_identity(machine: Machine, region: _Region, op: Op) -> None:
 
 
 def _init(machine: Machine, call: Any) -> None:
-    _open(machine, _Region(machine, call.args[0]), call.args[1] if len(call.args) > 1 else None)
+    _open(machine, _region(machine, call.args[0]), call.args[1] if len(call.args) > 1 else None)
 
 
 def _open(machine: Machine, region: _Region, seed: Any) -> None:
@@ -212,13 +227,7 @@ def _close(machine: Machine, call: Any) -> None:
 # The runtime's markers
 
 
-def _is_marker(call: Any) -> bool:
-    return str(getattr(call.args[0], "value", "")).startswith("reducer_compat.")
-
-
 def _marker(machine: Machine, call: Any) -> None:
-    from reducer_compat.marker import call_marker
-
     found = call_marker(call)
     assert found is not None
     buffer = found.target
@@ -235,14 +244,6 @@ def _marker(machine: Machine, call: Any) -> None:
             _copy_whole(machine, buffer, found.args[3].buffer)
     else:
         raise Uncountable(f"{found.text(1)} into reducer {buffer.name}")
-
-
-def _whole(machine: Machine, buffer: Any) -> _Region:
-    made = _Region.__new__(_Region)
-    made._machine, made.buffer = machine, buffer
-    made.extents = [int(np.asarray(value(machine, extent)).max()) for extent in buffer.shape]
-    made.mins = [np.int32(0)] * len(made.extents)
-    return made
 
 
 def _copy_whole(machine: Machine, source: Any, target: Any) -> None:
@@ -296,5 +297,3 @@ _OPERATIONS: Mapping[str, Callable[[Any, Any], None]] = {
     "atomicmax": _atomic_tile(Op.MAX),
     "atomicmin": _atomic_tile(Op.MIN),
 }
-
-__all__ = ["UFUNCS", "operation"]
