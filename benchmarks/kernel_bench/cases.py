@@ -162,13 +162,16 @@ def _streaming() -> list[Case]:
 
 def _rows() -> list[Case]:
     return [
-        Case(
-            "softmax_statistics",
-            "softmax_statistics",
-            (32768, 4096, 4, 256, "float16"),
-            (((32768, 4096), "float16"),),
-            (((32768,), "float32"), ((32768,), "float32")),
-            _softmax,
+        *(
+            Case(
+                f"softmax_statistics_{bm}x{n}",
+                "softmax_statistics",
+                (m, n, bm, threads, "float16"),
+                (((m, n), "float16"),),
+                (((m,), "float32"), ((m,), "float32")),
+                _softmax,
+            )
+            for m, n, bm, threads in ((32768, 4096, 4, 256), (1 << 20, 128, 64, 128))
         ),
         Case(
             "rmsnorm_forward",

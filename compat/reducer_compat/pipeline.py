@@ -1,7 +1,7 @@
 """Where the passes run: around three passes of TileLang that every release has.
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry
-after  LayoutInference               project, guard
+after  LayoutInference               participants, project, guard
 after  LowerTileOp                   emit, residue, registers
 """
 
@@ -18,6 +18,7 @@ from reducer_compat.passes.check import check
 from reducer_compat.passes.collect import collect, without_lines
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.guard import guard
+from reducer_compat.passes.participants import narrowed
 from reducer_compat.passes.plan import plan
 from reducer_compat.passes.project import project
 from reducer_compat.passes.recognize import uses_reducers
@@ -68,7 +69,7 @@ def after_inference(original: Any, mod: Any) -> Any:
         return original(mod)
     mod = _explained(original, mod, mine)
     for name in mine:
-        mod = _updated(mod, name, guard(project(mod[name])))
+        mod = _updated(mod, name, guard(project(narrowed(mod[name]))))
     return mod
 
 

@@ -7,7 +7,7 @@ finalize open and close an epoch (`collective`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reducer_compat import marker, tree
@@ -17,6 +17,7 @@ from reducer_compat.marker import Marker
 from reducer_compat.passes import build, hold, spread
 from reducer_compat.passes.collect import Collected, parallel_nest
 from reducer_compat.passes.collective import Storage, close_epoch, open_epoch, storage
+from reducer_compat.passes.participants import is_pipelined, participating
 from reducer_compat.passes.plan import Plan
 from reducer_compat.passes.sites import LAYOUT, Rows, Site, rows_of
 from reducer_rules.timeline import Init
@@ -25,7 +26,11 @@ from reducer_rules.timeline import Init
 def carry(func: Any, collected: Collected, sites: tuple[Site, ...], plans: tuple[Plan, ...]) -> Any:
     """The kernel with its markers turned into code."""
     carrier = _Carrier(
-        collected, sites, tuple(storage(plan) for plan in plans), hold.floating(func.body)
+        collected,
+        sites,
+        tuple(storage(plan) for plan in plans),
+        hold.floating(func.body),
+        any(is_pipelined(stmt) for stmt in tree.walk(func.body)),
     )
     body = tree.transform(func.body, carrier.enter)
     body = tree.transform(body, carrier.allocate)
@@ -38,6 +43,7 @@ class _Carrier:
     sites: tuple[Site, ...]
     storages: tuple[Storage, ...]
     floating: tuple[Any, ...]
+    exposed: bool
     registers: list[tuple[Any, Any]] = field(default_factory=list)
 
     def of(self, buffer: Any) -> Storage:
@@ -47,13 +53,19 @@ class _Carrier:
         found = marker.read(stmt)
         if found is not None:
             return self._marker(found)
+        if self.exposed and is_pipelined(stmt):
+            body = tree.transform(stmt.body, replace(self, exposed=False).enter)
+            return adapter().for_loop(stmt, body=body)
         site = next((site for site in self.sites if site.loop.same_as(stmt)), None)
         if site is None:
             return None
         self._refuse_thread_index(site)
         if site.needs_layout:
             return self._wait(site)
-        return self._spread(site)
+        spread_out = self._spread(site)
+        if not self.exposed:
+            return spread_out
+        return participating(self.collected.thread, self.collected.threads, spread_out)
 
     def allocate(self, stmt: Any) -> Any:
         if not isinstance(stmt, adapter().block):
@@ -77,7 +89,7 @@ class _Carrier:
             return open_epoch(store, found.args[3] if len(found.args) > 3 else None)
         if found.kind == "finalize":
             dst = found.args[3].buffer if len(found.args) > 3 else store.reducer.buffer
-            closed = close_epoch(store, dst)
+            closed = close_epoch(store, dst, self.exposed)
             return tree.sequence([closed, hold.hold(dst)]) if self._floats(dst) else closed
         raise ReducerError(
             "RC005",

@@ -14,6 +14,7 @@ from reducer_compat import monoids, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes import build
 from reducer_compat.passes.collect import Reducer
+from reducer_compat.passes.participants import participating
 from reducer_compat.passes.plan import Plan
 from reducer_compat.passes.project import HANDOVER, WRITERS, marked
 from reducer_compat.passes.sites import is_fragment
@@ -63,23 +64,32 @@ def open_epoch(store: Storage, seed: Any) -> Any:
     return tree.sequence([fill, build.store(store.seed, start, 0)])
 
 
-def close_epoch(store: Storage, dst: Any) -> Any:
-    """Combine the partials of all participants into `dst`."""
+def close_epoch(store: Storage, dst: Any, exposed: bool) -> Any:
+    """Combine the partials of all participants into `dst`.
+
+    `exposed` is a place where threads that take no part may run, too.
+    """
     plan = store.plan
     chunks = -(-plan.outputs // plan.chunk)
     if plan.open:
-        return _exchange(store, dst, 0, None)
+        return _exchange(store, dst, 0, None, exposed)
     shuffled = _shuffle(store)
     if chunks == 1:
-        return tree.sequence([shuffled, _exchange(store, dst, 0, None)])
-    return tree.sequence([shuffled, build.serial(chunks, lambda c: _exchange(store, dst, c, c))])
+        return tree.sequence([shuffled, _exchange(store, dst, 0, None, exposed)])
+    turns = build.serial(chunks, lambda c: _exchange(store, dst, c, c, exposed))
+    return tree.sequence([shuffled, turns])
 
 
-def _exchange(store: Storage, dst: Any, first: Any, chunk: Any) -> Any:
+def _exchange(store: Storage, dst: Any, first: Any, chunk: Any, exposed: bool) -> Any:
     """Publish and gather one chunk. TileLang places the barriers, where it does not lose them."""
+    plan = store.plan
     publish, gather = _publish(store, first), _gather(store, dst, chunk)
-    if store.plan.open:
+    if plan.open:
         publish = _open_to_narrowing(store, tree.sequence([_shuffle(store), publish]))
+    if exposed:
+        publish = participating(plan.thread, plan.threads, publish)
+        if not str(dst.scope()).startswith("local"):
+            gather = participating(plan.thread, plan.threads, gather)
     if not (adapter().loses_barriers and store.reducer.closes_in_branch):
         return tree.sequence([publish, gather])
     return tree.sequence([build.barrier(), publish, build.barrier(), gather])

@@ -71,8 +71,7 @@ def by_rows(site: Site, plan: Plan, rows: Rows, accumulate: Accumulate) -> Sprea
         )
         return build.guarded([chunk < chunks] if turns * shape.rows > chunks else [], inner)
 
-    body = build.unrolled(turns, turn)
-    return Spread(body, tuple(registers))
+    return Spread(build.unrolled(turns, turn), tuple(registers))
 
 
 @dataclass(frozen=True, slots=True)

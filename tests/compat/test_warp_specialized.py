@@ -1,0 +1,77 @@
+"""Epochs around, before and after pipelines that TileLang warp-specializes on Hopper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tilelang.language as T
+
+from reducer_compat import simt
+
+
+@pytest.fixture(autouse=True)
+def _canonical(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDUCER_COMPAT", "canonical")
+
+
+def epoch_before(columns: int, destination: str) -> Any:
+    """A whole epoch over global memory before the pipeline, and one over the pipeline.
+
+    TileLang leaves the first outside the warp-specialized branch, where the threads of the
+    producer run it too.
+    """
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((3, columns), "int32"),
+        B: T.Tensor((3, 64, 16), "int32"),
+        low: T.Tensor((3,), "int32"),
+        total: T.Tensor((3, 16), "int32"),
+    ):
+        with T.Kernel(3, threads=128) as bx:
+            B_s = T.alloc_shared((16, 16), "int32")
+            least = T.alloc_reducer((1,), "int32", op="min")
+            seen = T.alloc_reducer((1,), "int32", op="sum")
+            if destination == "shared":
+                least_result = T.alloc_shared((1,), "int32")
+            else:
+                least_result = T.alloc_fragment((1,), "int32")
+            seen_result = T.alloc_fragment((1,), "int32")
+            acc = T.alloc_reducer((16,), "int32", op="sum")
+            acc_result = T.alloc_fragment((16,), "int32")
+            T.reducer_init(least)
+            T.reducer_init(seen)
+            for j in T.Parallel(columns):
+                T.reducer_update(least[0], A[bx, j])
+                T.reducer_update(seen[0], 1)
+            T.finalize_reducer(least, least_result)
+            T.finalize_reducer(seen, seen_result)
+            T.reducer_init(acc)
+            for k in T.Pipelined(4, num_stages=2):
+                T.copy(B[bx, k * 16, 0], B_s)
+                for i, j in T.Parallel(16, 16):
+                    T.reducer_update(acc[i], B_s[i, j] - least_result[0])
+            T.finalize_reducer(acc, acc_result)
+            low[bx] = least_result[0] + seen_result[0]
+            T.copy(acc_result, total[bx, 0])
+
+    return main
+
+
+@pytest.mark.parametrize("destination", ["fragment", "shared"])
+@pytest.mark.parametrize("columns", [100, 128, 200])
+def test_producers_take_no_part_in_an_epoch_before_the_pipeline(
+    columns: int, destination: str
+) -> None:
+    rng = np.random.default_rng(columns)
+    a = rng.integers(-50, 50, (3, columns)).astype(np.int32)
+    b = rng.integers(-4, 5, (3, 64, 16)).astype(np.int32)
+    low, total = simt.run(
+        epoch_before(columns, destination), a, b, out_idx=[-2, -1], target="sm_90"
+    )
+    least = a.min(1)
+    np.testing.assert_array_equal(low, least + columns)
+    wanted = b.reshape(3, 4, 16, 16).sum((1, 3)) - 64 * least[:, None]
+    np.testing.assert_array_equal(total, wanted)
