@@ -293,5 +293,6 @@ def _announce(path: str, options: Options, asked: str | None) -> None:
     pinned = Releases().of(path)
     if pinned.release is not None and pinned.release != options.release:
         click.echo(
-            f"note: the project uses {pinned}; `--tilelang {pinned.release}` runs v1 on it", err=True
+            f"note: the project uses {pinned}; `--tilelang {pinned.release}` runs v1 on it",
+            err=True,
         )
