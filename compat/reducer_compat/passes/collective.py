@@ -72,7 +72,12 @@ def close_epoch(store: Storage, dst: Any) -> Any:
     shuffled = _shuffle(store)
     if chunks == 1:
         return tree.sequence([shuffled, _exchange(store, dst, 0, None)])
-    return tree.sequence([shuffled, build.serial(chunks, lambda c: _exchange(store, dst, c, c))])
+    return tree.sequence([shuffled, build.serial(chunks, lambda c: _turn(store, dst, c))])
+
+
+def _turn(store: Storage, dst: Any, chunk: Any) -> Any:
+    """One of several chunks. TileLang does not see that the next one overwrites what this reads."""
+    return tree.sequence([_exchange(store, dst, chunk, chunk), build.barrier()])
 
 
 def _exchange(store: Storage, dst: Any, first: Any, chunk: Any) -> Any:
