@@ -13,11 +13,13 @@ from typing import Any
 from reducer_compat import tree
 from reducer_compat.adapter import FIRST_PASS, INFERENCE_PASS, LOWER_PASS, adapter
 from reducer_compat.errors import ReducerError
+from reducer_compat.passes.admit import admit
 from reducer_compat.passes.carry import carry
 from reducer_compat.passes.check import check
-from reducer_compat.passes.collect import collect, without_lines
+from reducer_compat.passes.collect import collect
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.guard import guard
+from reducer_compat.passes.normalize import normalize
 from reducer_compat.passes.participants import narrowed
 from reducer_compat.passes.plan import plan
 from reducer_compat.passes.project import project
@@ -56,8 +58,9 @@ def lower_markers(func: Any) -> Any:
     """collect, check, plan and carry, on one kernel."""
     collected = collect(func)
     check(collected)
-    func = without_lines(func)
+    func = normalize(func)
     sites = find_sites(func)
+    admit(func, collected, sites)
     carried = carry(func, collected, sites, plan(collected, sites))
     return carried.with_attr(ATTRIBUTE, True)
 

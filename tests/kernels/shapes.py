@@ -119,6 +119,47 @@ def many_outputs() -> Any:
     return kernel
 
 
+def tile_of_outputs(stages: int) -> Any:
+    """Every element of a tile is an output: many turns, also by the consumers of a pipeline."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4, 64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            tile = T.alloc_shared((64, 64), "float32")
+            acc = T.alloc_reducer((64, 64), "float32")
+            result = T.alloc_fragment((64, 64), "float32")
+            T.reducer_init(acc)
+            for k in T.Pipelined(4, num_stages=stages):
+                T.copy(A[k, 0:64, 0:64], tile)
+                for i, j in T.Parallel(64, 64):
+                    T.reducer_update(acc[i, j], tile[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel
+
+
+def two_dimensional_block(rows: int) -> Any:
+    """A thread block of 32 by `rows`: each row of threads does all of the kernel."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8, 64), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=(32, rows)):
+            tile = T.alloc_fragment((8, 64), "float32")
+            acc = T.alloc_reducer((8,), "float32")
+            result = T.alloc_fragment((8,), "float32")
+            T.copy(A, tile)
+            T.reducer_init(acc)
+            for i, j in T.Parallel(8, 64):
+                T.reducer_update(acc[i], tile[i, j])
+            for i, j in T.Parallel(8, 64):
+                T.reducer_update(acc[i], A[i, j] * 2)
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel
+
+
 def _combine_case(op: str, outputs: int, threads: int) -> Case:
     expected = {"sum": np.sum, "max": np.max, "min": np.min}[op]
     return Case(
@@ -150,6 +191,28 @@ def cases() -> list[Case]:
     ]
     found += [
         _batch_case(batch, source) for batch in (1, 2, 8, 3) for source in ("global", "fragment")
+    ]
+    found += [
+        Case(
+            f"tile_of_outputs_{stages}",
+            "an exchange in turns",
+            lambda stages=stages: tile_of_outputs(stages),
+            integers((4, 64, 64)),
+            lambda a: a.sum(0),
+            ((64, 64), "float32"),
+        )
+        for stages in (1, 2)
+    ]
+    found += [
+        Case(
+            f"two_dimensional_block_{rows}",
+            "thread blocks of several dimensions",
+            lambda rows=rows: two_dimensional_block(rows),
+            integers((8, 64)),
+            lambda a: 3 * a.sum(1),
+            ((8,), "float32"),
+        )
+        for rows in (2, 4)
     ]
     return [
         *found,

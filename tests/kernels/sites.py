@@ -126,8 +126,34 @@ def softmax_like() -> Any:
     return kernel
 
 
+def vectorized_updates() -> Any:
+    """The lanes of a vectorized loop contribute to one output."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8, 64), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=128):
+            acc = T.alloc_reducer((8,), "float32")
+            result = T.alloc_fragment((8,), "float32")
+            T.reducer_init(acc)
+            for i, j in T.Parallel(8, 16):
+                for v in T.vectorized(4):
+                    T.reducer_update(acc[i], A[i, j * 4 + v])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel
+
+
 def cases() -> list[Case]:
     return [
+        Case(
+            "vectorized_updates",
+            "updates in serial loops inside and outside the parallel one",
+            vectorized_updates,
+            integers((8, 64)),
+            lambda a: a.sum(1),
+            ((8,), "float32"),
+        ),
         Case(
             "two_widths",
             "two sites of widths 8 and 16",

@@ -15,7 +15,7 @@ from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
 from reducer_compat.marker import Marker
 from reducer_compat.passes import build, hold, spread
-from reducer_compat.passes.collect import Collected, parallel_nest
+from reducer_compat.passes.collect import Collected
 from reducer_compat.passes.collective import Storage, close_epoch, open_epoch, storage
 from reducer_compat.passes.participants import is_pipelined, participating
 from reducer_compat.passes.plan import Plan
@@ -59,7 +59,6 @@ class _Carrier:
         site = next((site for site in self.sites if site.loop.same_as(stmt)), None)
         if site is None:
             return None
-        self._refuse_thread_index(site)
         if site.needs_layout:
             return self._wait(site)
         spread_out = self._spread(site)
@@ -117,23 +116,7 @@ class _Carrier:
         )
         return adapter().tir.Evaluate(call)
 
-    def _refuse_thread_index(self, site: Site) -> None:
-        for stmt in tree.walk(site.loop):
-            found = marker.read(stmt)
-            exprs = found.args[4:] if found is not None else tree.expressions(stmt)
-            mentioned = [var for expr in exprs for var in tree.variables(expr)]
-            if any(var.same_as(self.collected.thread) for var in mentioned):
-                raise ReducerError(
-                    "RC002",
-                    "a T.Parallel loop that updates a reducer mentions the thread index: which "
-                    "thread runs an iteration is not defined",
-                    kernel=self.collected.kernel,
-                    location=site.updates[0].text(3),
-                    fix="use the variables of the T.Parallel loop",
-                )
-
     def _spread(self, site: Site) -> Any:
-        _refuse_local_stores(site, self.collected.kernel)
         found = self._rowwise(site)
         if found is None:
             whole = spread.flat(
@@ -176,21 +159,3 @@ def _slot(store: Storage, found: Marker) -> Any:
 
 def _holds(buffers: Any, buffer: Any) -> bool:
     return any(one.data.same_as(buffer.data) for one in buffers)
-
-
-def _refuse_local_stores(site: Site, kernel: str) -> None:
-    nest, _ = parallel_nest(site.loop)
-    tir = adapter().tir
-    for stmt in tree.walk(site.loop):
-        if not isinstance(stmt, tir.BufferStore) or str(stmt.buffer.scope()) != "local":
-            continue
-        mentioned = [var for index in stmt.indices for var in tree.variables(index)]
-        if any(var.same_as(loop.loop_var) for var in mentioned for loop in nest):
-            raise ReducerError(
-                "RC004",
-                f"{stmt.buffer.name} is private to a thread but indexed by a T.Parallel variable, "
-                "in a loop that also updates a reducer",
-                kernel=kernel,
-                location=site.updates[0].text(3),
-                fix="use a fragment, or store to it in a loop of its own",
-            )

@@ -83,15 +83,16 @@ class Reducer:
 class Collected:
     """The reducers of one kernel, in the order of their allocation.
 
-    `threads` is the thread variable and the number of participants: all the threads that the
-    kernel's author asked for. Warp specialization adds producers later, elsewhere.
+    `thread` is the thread variable, and `threads` the number of participants: all the threads
+    along threadIdx.x that the kernel's author asked for. Warp specialization adds producers later,
+    elsewhere. `rows` are the variables of threadIdx.y and threadIdx.z, where they have an extent.
     """
 
     kernel: str
     reducers: tuple[Reducer, ...]
     thread: Any
     threads: int
-    extra_dimensions: tuple[int, ...] = ()
+    rows: tuple[Any, ...] = ()
 
     def of(self, buffer: Any) -> Reducer | None:
         """The reducer that `buffer` is, or None."""
@@ -112,18 +113,8 @@ def collect(func: Any) -> Collected:
         tuple(reader.reducers),
         reader.thread,
         reader.threads,
-        tuple(reader.dimensions),
+        tuple(reader.rows),
     )
-
-
-def without_lines(func: Any) -> Any:
-    """`func` without the markers that only `collect` needs."""
-
-    def enter(stmt: Any) -> Any:
-        found = marker.read(stmt)
-        return tree.nothing() if found is not None and found.kind == "line" else None
-
-    return func.with_body(tree.transform(func.body, enter))
 
 
 class _Reader:
@@ -134,7 +125,7 @@ class _Reader:
         self.reducers: list[Reducer] = []
         self.thread: Any = None
         self.threads = 1
-        self.dimensions: list[int] = []
+        self.rows: list[Any] = []
         self._idents = itertools.count()
         self._thread_vars: list[Any] = []
         self._line = ""
@@ -177,7 +168,7 @@ class _Reader:
         if tag == "threadIdx.x":
             self.thread, self.threads = stmt.node.var, extent
         elif extent > 1:
-            self.dimensions.append(extent)
+            self.rows.append(stmt.node.var)
 
     def _varies(self, expr: Any) -> bool:
         return any(

@@ -76,8 +76,13 @@ def close_epoch(store: Storage, dst: Any, exposed: bool) -> Any:
     shuffled = _shuffle(store)
     if chunks == 1:
         return tree.sequence([shuffled, _exchange(store, dst, 0, None, exposed)])
-    turns = build.serial(chunks, lambda c: _exchange(store, dst, c, c, exposed))
+    turns = build.serial(chunks, lambda c: _turn(store, dst, c, exposed))
     return tree.sequence([shuffled, turns])
+
+
+def _turn(store: Storage, dst: Any, chunk: Any, exposed: bool) -> Any:
+    """One of several chunks. TileLang does not see that the next one overwrites what this reads."""
+    return tree.sequence([_exchange(store, dst, chunk, chunk, exposed), build.barrier()])
 
 
 def _exchange(store: Storage, dst: Any, first: Any, chunk: Any, exposed: bool) -> Any:

@@ -80,15 +80,8 @@ def plan(collected: Collected, sites: tuple[Site, ...]) -> tuple[Plan, ...]:
     """A plan for each reducer.
 
     Raises:
-        ReducerError: a shape is symbolic, or the thread block has several dimensions.
+        ReducerError: a shape is symbolic.
     """
-    if collected.extra_dimensions:
-        raise ReducerError(
-            "RC004",
-            "a reducer in a thread block of several dimensions is not supported",
-            kernel=collected.kernel,
-            fix="use T.Kernel(..., threads=N)",
-        )
     outputs = [_outputs(collected, reducer) for reducer in collected.reducers]
     shapes = _shapes(collected, sites, outputs)
     return tuple(
