@@ -123,7 +123,7 @@ def without_lines(func: Any) -> Any:
         found = marker.read(stmt)
         return tree.nothing() if found is not None and found.kind == "line" else None
 
-    return func.with_body(tree.transform(func.body, enter))
+    return tree.rewritten(func, enter)
 
 
 class _Reader:
@@ -253,7 +253,6 @@ class _Reader:
         event = Alloc(
             **self._at(where, context),
             shape=reducer.shape,
-            shape_text=str(found.target.shape),
             dtype=reducer.dtype,
             dtype_text=reducer.dtype,
             op=reducer.op,
