@@ -7,6 +7,7 @@ checks were established on the wheels from 0.1.8 to 0.1.15.
 from __future__ import annotations
 
 import re
+import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
@@ -65,6 +66,12 @@ class Adapter:
         """A builtin operator of TIR, for instance `call_extern`."""
         return self.tvm.ir.Op.get(f"{self.tir.__name__.rsplit('.', 1)[-1]}.{name}")
 
+    def simplify(self, expr: Any) -> Any:
+        """An expression of integers, simplified without knowing anything about its variables."""
+        if not hasattr(_THREAD, "analyzer"):
+            _THREAD.analyzer = self.tvm.arith.Analyzer()
+        return _THREAD.analyzer.simplify(expr)
+
     def for_loop(self, template: Any, **changes: Any) -> Any:
         """A copy of a `For` with some of its fields changed."""
         fields = {
@@ -110,6 +117,8 @@ class Adapter:
         return layout.thread
 
 
+#: TVM's analyzer is not safe to share among threads, and slow to make.
+_THREAD = threading.local()
 _FOR_FIELDS = ("loop_var", "min", "extent", "kind", "body", "thread_binding", "annotations")
 _BLOCK_FIELDS = (
     "iter_vars",

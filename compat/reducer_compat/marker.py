@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from reducer_compat.adapter import adapter
@@ -28,12 +29,20 @@ PREFIX = "reducer_compat."
 NONE = "-"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Marker:
-    """A marker read back from TIR. `target` is a buffer, where the first operand names one."""
+    """A marker read back from TIR. `target` is a buffer, where the first operand names one.
+
+    Most of who asks wants its kind alone, so the operands are read when they are asked for.
+    """
 
     kind: str
-    args: tuple[Any, ...]
+    call: Any
+
+    @cached_property
+    def args(self) -> tuple[Any, ...]:
+        """The operands after the name."""
+        return tuple(self.call.args)[1:]
 
     @property
     def target(self) -> Any:
@@ -60,19 +69,19 @@ def origin(buffer: Any) -> Any:
 
 def read(stmt: Any) -> Marker | None:
     """The marker that a statement is, or None."""
-    tir = adapter().tir
-    return call_marker(stmt.value) if isinstance(stmt, tir.Evaluate) else None
+    return call_marker(stmt.value) if type(stmt) is adapter().tir.Evaluate else None
 
 
 def call_marker(call: Any) -> Marker | None:
     """The marker that an expression is, or None."""
     tir = adapter().tir
-    if not isinstance(call, tir.Call) or not call.args:
+    if type(call) is not tir.Call:
         return None
-    name = call.args[0]
-    if not isinstance(name, tir.StringImm) or not str(name.value).startswith(PREFIX):
+    args = call.args
+    first = args[0] if len(args) else None
+    if type(first) is not tir.StringImm or not str(first.value).startswith(PREFIX):
         return None
-    return Marker(str(name.value)[len(PREFIX) :], tuple(call.args[1:]))
+    return Marker(str(first.value)[len(PREFIX) :], call)
 
 
 def operands(values: Sequence[Any]) -> list[Any]:

@@ -7,6 +7,7 @@ so kernels without reducers would pay for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from reducer_compat.adapter import adapter
@@ -15,19 +16,38 @@ Stmt = Any
 Expr = Any
 
 
+@lru_cache(maxsize=1)
+def _inside() -> dict[type, Callable[[Stmt], tuple[Stmt, ...]]]:
+    """How to get at the statements inside one, by its class.
+
+    Looked up by exact class: `isinstance` of TVM's classes goes through `abc`, and every field
+    read crosses into C++.
+    """
+    here = adapter()
+    tir = here.tir
+    return {
+        tir.SeqStmt: lambda stmt: tuple(stmt.seq),
+        tir.IfThenElse: lambda stmt: _present(stmt.then_case, stmt.else_case),
+        here.block_realize: lambda stmt: (stmt.block,),
+        here.block: lambda stmt: _present(stmt.init, stmt.body),
+        tir.For: lambda stmt: (stmt.body,),
+        tir.AttrStmt: lambda stmt: (stmt.body,),
+        tir.Evaluate: lambda stmt: (),
+        tir.BufferStore: lambda stmt: (),
+    }
+
+
+def _present(*parts: Stmt) -> tuple[Stmt, ...]:
+    return tuple(part for part in parts if part is not None)
+
+
+def _body(stmt: Stmt) -> tuple[Stmt, ...]:
+    return _present(getattr(stmt, "body", None))
+
+
 def children(stmt: Stmt) -> tuple[Stmt, ...]:
     """The statements directly inside `stmt`, in program order."""
-    tir = adapter().tir
-    if isinstance(stmt, tir.SeqStmt):
-        return tuple(stmt.seq)
-    if isinstance(stmt, tir.IfThenElse):
-        return (stmt.then_case,) if stmt.else_case is None else (stmt.then_case, stmt.else_case)
-    if isinstance(stmt, adapter().block_realize):
-        return (stmt.block,)
-    if isinstance(stmt, adapter().block):
-        return (stmt.body,) if stmt.init is None else (stmt.init, stmt.body)
-    body = getattr(stmt, "body", None)
-    return () if body is None else (body,)
+    return _inside().get(type(stmt), _body)(stmt)
 
 
 def walk(stmt: Stmt) -> Iterator[Stmt]:
@@ -75,9 +95,16 @@ def transform(stmt: Stmt, enter: Callable[[Stmt], Stmt | None]) -> Stmt:
         return replaced
     before = children(stmt)
     after = tuple(transform(child, enter) for child in before)
-    if all(new.same_as(old) for new, old in zip(after, before, strict=True)):
+    if all(new is old for new, old in zip(after, before, strict=True)):
         return stmt
     return _rebuild(stmt, after)
+
+
+def rewritten(func: Any, enter: Callable[[Stmt], Stmt | None]) -> Any:
+    """A kernel with `transform` run on its body; the same kernel where nothing changes."""
+    before = func.body
+    after = transform(before, enter)
+    return func if after is before else func.with_body(after)
 
 
 def nothing() -> Stmt:

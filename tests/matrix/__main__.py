@@ -1,6 +1,10 @@
 """Install the tested TileLang releases side by side, and run the runtime's tests on each.
 
-    python -m tests.matrix [--releases 0.1.8,0.1.13] [--jobs 2] [pytest arguments]
+    python -m tests.matrix [--older | --releases 0.1.8,0.1.13] [--jobs 2] [pytest arguments]
+
+Without arguments for pytest these are all the tests of the runtime and of the interpreter, some
+two minutes of one core for each release. `--older` leaves out the release that is installed
+here, which `pytest` alone tests.
 
 Releases go to `.releases/` (or `--into`) without their dependencies and stay there; torch,
 numpy, z3-solver and the rest come from the environment that runs this.
@@ -16,6 +20,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from reducer_migrate.verify.releases import environment, install, installed_in
@@ -53,10 +58,13 @@ def run(release: str, into: Path, arguments: Sequence[str]) -> Outcome:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.matrix")
     parser.add_argument("--releases", default=",".join(TVM_FFI), help="comma-separated")
+    parser.add_argument("--older", action="store_true", help="all but the installed release")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--into", type=Path, default=ROOT / ".releases")
     options, arguments = parser.parse_known_args()
     chosen = [release for release in options.releases.split(",") if release]
+    if options.older:
+        chosen = [release for release in chosen if release != metadata.version("tilelang")]
     unknown = [release for release in chosen if release not in TVM_FFI]
     if unknown:
         parser.error(f"not tested: {', '.join(unknown)}; choose from {', '.join(TVM_FFI)}")

@@ -150,7 +150,7 @@ def flat(indices: Sequence[Any], extents: Sequence[Any]) -> Any:
         if value is not None and value < 0 and isinstance(extent, int):
             index = integer(value + extent)
         position = position * extent + index
-    return adapter().tvm.arith.Analyzer().simplify(position)
+    return adapter().simplify(position)
 
 
 def unflat(position: Any, extents: Sequence[Any]) -> list[Any]:

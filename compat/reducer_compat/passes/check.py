@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
@@ -55,6 +56,7 @@ def findings(timeline: Timeline, target: Target) -> Iterator[Finding]:
                 yield finding
 
 
+@lru_cache(maxsize=1)
 def _semantic_rules() -> tuple[Rule, ...]:
     from reducer_rules import catalogue
 

@@ -244,7 +244,6 @@ class _Reader:
         event = Alloc(
             **self._at(where, context),
             shape=reducer.shape,
-            shape_text=str(found.target.shape),
             dtype=reducer.dtype,
             dtype_text=reducer.dtype,
             op=reducer.op,

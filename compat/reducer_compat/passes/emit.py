@@ -18,7 +18,7 @@ from reducer_rules.monoid import Op
 
 def emit(func: Any) -> Any:
     """The kernel without markers."""
-    return func.with_body(tree.transform(func.body, _enter))
+    return tree.rewritten(func, _enter)
 
 
 def _enter(stmt: Any) -> Any:

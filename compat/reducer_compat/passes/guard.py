@@ -25,7 +25,7 @@ def guard(func: Any) -> Any:
     Raises:
         ReducerError: TileLang chose no layout for the loop of an update.
     """
-    return func.with_body(tree.transform(func.body, _enter))
+    return tree.rewritten(func, _enter)
 
 
 def _enter(stmt: Any) -> Any:

@@ -17,7 +17,7 @@ from reducer_compat.passes.sites import updates_in
 
 def normalize(func: Any) -> Any:
     """`func` without lines and without vectorized updates."""
-    return func.with_body(tree.transform(func.body, _enter))
+    return tree.rewritten(func, _enter)
 
 
 def _enter(stmt: Any) -> Any:

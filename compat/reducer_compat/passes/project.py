@@ -91,7 +91,7 @@ def project(func: Any) -> Any:
         return func
     updates = _updates(func.body)
     found = [one for hand in handovers if (one := _projection(hand, updates))]
-    return func.with_body(tree.transform(func.body, lambda stmt: _rewritten(stmt, found)))
+    return tree.rewritten(func, lambda stmt: _rewritten(stmt, found))
 
 
 def _handover(stmt: Any) -> Handover | None:
@@ -318,7 +318,7 @@ def _moved(value: Any, pairs: Pairs) -> Any:
     for source, to in _together(pairs):
         part = _run(value, source)
         total = total + (part * (1 << to) if to else part)
-    return adapter().tvm.arith.Analyzer().simplify(total)
+    return adapter().simplify(total)
 
 
 def _together(pairs: Pairs) -> list[tuple[tuple[int, int], int]]:

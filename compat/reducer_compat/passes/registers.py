@@ -24,7 +24,7 @@ def share_registers(func: Any) -> Any:
     """The kernel, asking for no more registers than its code uses."""
     if not any(_is_scope(stmt) for stmt in tree.walk(func.body)) or _speaks(func):
         return func
-    return func.with_body(tree.transform(func.body, _enter))
+    return tree.rewritten(func, _enter)
 
 
 def _is_scope(stmt: Any) -> bool:

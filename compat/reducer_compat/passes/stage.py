@@ -150,10 +150,10 @@ def _address(load: Any) -> Any:
     address: Any = build.integer(0)
     for index, stride in zip(load.indices, strides, strict=True):
         address = address + index * stride
-    return adapter().tvm.arith.Analyzer().simplify(address)
+    return adapter().simplify(address)
 
 
 def _divides(width: int, start: Any) -> bool:
     tir = adapter().tir
-    rest = adapter().tvm.arith.Analyzer().simplify(tir.floormod(start, build.integer(width)))
+    rest = adapter().simplify(tir.floormod(start, build.integer(width)))
     return tree.constant(rest) == 0
