@@ -25,7 +25,15 @@ from reducer_compat.passes.prove.nodes import (
     Spread,
     Write,
 )
-from reducer_compat.passes.prove.values import COMBINES, Store, compile_value, holds, leaves
+from reducer_compat.passes.prove.values import (
+    COMBINES,
+    Store,
+    Value,
+    compile_value,
+    foreign,
+    holds,
+    leaves,
+)
 from reducer_rules.monoid import Op
 
 #: The annotation with the layout of a `T.Parallel` nest.
@@ -289,11 +297,22 @@ class _Reader:
         return Write(
             memory,
             self.store.index(stmt.buffer, stmt.indices),
-            compile_value(self.store, value, ops),
+            self._value(stmt, value, ops),
             rest is not None,
             Effects(added, written, read),
             names,
         )
+
+    def _value(self, stmt: Any, value: Any, ops: frozenset[Op]) -> Value:
+        flow = self.flows[hash(stmt)]
+        mine = not flow.closing and not flow.numbers and self._delivered(hash(flow.target))
+        try:
+            return compile_value(self.store, value, ops)
+        except NotCountedError:
+            if not mine:
+                raise
+            # What the author makes of a result is no sum any more, and need not be.
+            return foreign(value)
 
     def _reads(self, value: Any) -> set[int]:
         keys = (hash(leaf.buffer.data) for leaf in leaves(value) if hasattr(leaf, "buffer"))

@@ -149,7 +149,7 @@ def _kept(mask: Any, weights: Any) -> Any:
 def _load(store: Store, expr: Any, ops: frozenset[Op]) -> Value:
     memory = store.memory(expr.buffer)
     if memory is None:
-        return _foreign(expr)
+        return foreign(expr)
     index = store.index(expr.buffer, expr.indices)
     return lambda machine, lanes: machine.load(memory, lanes, index(lanes))
 
@@ -157,17 +157,18 @@ def _load(store: Store, expr: Any, ops: frozenset[Op]) -> Value:
 def _variable(store: Store, expr: Any, ops: frozenset[Op]) -> Value:
     key = ("held", hash(expr))
     if hash(expr) not in store.held:
-        return _foreign(expr)
+        return foreign(expr)
     return lambda machine, lanes: lanes.read(key)
 
 
 def _constant(store: Store, expr: Any, ops: frozenset[Op]) -> Value:
     if any(tags.is_identity(expr, op) for op in ops):
         return lambda machine, lanes: ZERO
-    return _foreign(expr)
+    return foreign(expr)
 
 
-def _foreign(expr: Any) -> Value:
+def foreign(expr: Any) -> Value:
+    """A value that is no sum of contributions."""
     mark = garbage(f"foreign {str(expr)[:80]}")
     return lambda machine, lanes: mark
 
@@ -180,7 +181,7 @@ def _binary(store: Store, expr: Any, ops: frozenset[Op]) -> Value:
         return _constant(store, expr, ops)
     kind = type(expr).__name__
     if not holds(store, expr) or not COMBINES.get(kind, frozenset()) & ops:
-        return _foreign(expr)
+        return foreign(expr)
     return _sum([compile_value(store, part, ops) for part in (expr.a, expr.b)])
 
 
@@ -238,7 +239,7 @@ def _other(store: Store, expr: Any, ops: frozenset[Op]) -> Value:
         return _constant(store, expr, ops)
     if holds(store, expr):
         raise NotCountedError(f"contributions pass through {str(expr)[:120]}")
-    return _foreign(expr)
+    return foreign(expr)
 
 
 _VALUES: dict[str, Callable[[Store, Any, frozenset[Op]], Value]] = {
