@@ -76,11 +76,13 @@ class Expected:
     Attributes:
         sums: for each finalize and iteration of the loops around it, the weights by output.
         allowed: the iterations of long loops that count.
+        met: all iterations of these loops.
         seen: how many iterations ran each update and seed.
     """
 
     sums: dict[Key, Array]
     allowed: dict[Axis, Array]
+    met: dict[Axis, set[int]]
     seen: dict[int, int]
     doubts: set[str]
 
@@ -101,7 +103,7 @@ def expect(
     machine.forget()
     own = _own(source.blocks, assumption)
     source.body.run(machine, root(1, own))
-    return Expected(sums, machine.allowed, machine.seen, machine.doubts)
+    return Expected(sums, machine.allowed, machine.met, machine.seen, machine.doubts)
 
 
 def run(
@@ -149,6 +151,7 @@ def check_all(
         check = _Check(program, source, assumption)
         machine = check.run()
         missed = [one for place, one in machine.missed.items() if place not in machine.lived]
+        missed += check.unmet(machine)
         if not missed:
             break
         assumption = replace(assumption, told=_joined(assumption.told, missed))
@@ -196,6 +199,14 @@ class _Check:
                 raise NotCountedError("; ".join(sorted(self.expected.doubts))) from error
             raise
         return machine
+
+    def unmet(self, machine: Machine) -> list[tuple[Axis, int]]:
+        """The first iteration of each long loop that exists in the source alone."""
+        found = []
+        for axis, source in self.expected.met.items():
+            lost = source - machine.met.get(axis, set()) - set(self.expected.allowed[axis].tolist())
+            found += [(axis, min(lost))] if lost else []
+        return found
 
     def _ended(self, node: Any, ids: tuple[int, ...], lanes: Lanes, machine: Machine) -> None:
         key = (node.number, ids)

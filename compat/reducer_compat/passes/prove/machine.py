@@ -121,8 +121,9 @@ class Machine:
         check: called at the end of a finalize.
         doubts: statements that could not be followed exactly.
         ran: the threads that ran a contribution in focus.
-        missed: places of names that did not count, with an iteration in which they would.
         lived: places of names that counted.
+        met: the iterations of long loops that exist, counting or not.
+        missed: places of names that did not count, with an iteration in which they would.
         watch: called with every slot that a contribution goes to directly.
         made: the contribution that was made last.
         seen: how many lanes ran each update and seed.
@@ -137,8 +138,9 @@ class Machine:
     ran: set[int] = field(default_factory=set)
     seen: dict[int, int] = field(default_factory=dict)
     doubts: set[str] = field(default_factory=set)
-    missed: dict[int, tuple[Axis, int]] = field(default_factory=dict)
     lived: set[int] = field(default_factory=set)
+    met: dict[Axis, set[int]] = field(default_factory=dict)
+    missed: dict[int, tuple[Axis, int]] = field(default_factory=dict)
     watch: Watch | None = None
     made: Named | None = None
 
@@ -146,6 +148,17 @@ class Machine:
         """Nothing has been written yet."""
         for memory in self.memories.values():
             memory.forget()
+
+    def counts(self, axis: Axis, place: int, ids: Array) -> Array | None:
+        """Which of some iterations of a loop around a name count; None if all do."""
+        allowed = self.allowed.get(axis)
+        if allowed is None:
+            return None
+        self.met.setdefault(axis, set()).update(np.unique(ids).tolist())
+        hit = np.isin(ids, allowed)
+        if hit.size and not hit.any():
+            self.missed[place] = (axis, int(ids.flat[0]))
+        return hit
 
     def load(self, memory: Memory, lanes: Lanes, index: Any) -> Array:
         """What each lane reads."""

@@ -206,15 +206,12 @@ class Loop(Node):
     def _hits(self, machine: Machine, lanes: Lanes, values: Array, name: Name) -> Array | None:
         hit = None
         for axis, code in enumerate(name.codes):
-            allowed = machine.allowed.get((name.kind, name.number, axis))
-            if allowed is None or not self._decides(lanes, name.ids[axis]):
+            where = (name.kind, name.number, axis)
+            if where not in machine.allowed or not self._decides(lanes, name.ids[axis]):
                 continue
             probe = Lanes(len(values), {self.key: values}, lanes, np.zeros(len(values), int))
-            ids = array(code.run(probe), len(values))
-            now = np.isin(ids, allowed)
-            if len(ids) and not now.any():
-                machine.missed[name.place] = ((name.kind, name.number, axis), int(ids[0]))
-            hit = now if hit is None else hit & now
+            now = machine.counts(where, name.place, array(code.run(probe), len(values)))
+            hit = now if hit is None or now is None else hit & now
         return hit
 
     def _decides(self, lanes: Lanes, expr: Any) -> bool:
@@ -336,13 +333,12 @@ class Finalize(Node):
         if self.body is not None:
             self.body.run(machine, lanes)
         ids = []
-        for place, code in enumerate(self.codes):
+        for axis, code in enumerate(self.codes):
             value = np.unique(code.run(lanes))
             if len(value) != 1:
                 raise NotCountedError("threads finalize different epochs at once")
-            allowed = machine.allowed.get(("finalize", self.number, place))
-            if allowed is not None and value[0] not in allowed:
-                machine.missed[self.place] = (("finalize", self.number, place), int(value[0]))
+            hit = machine.counts(("finalize", self.number, axis), self.place, value)
+            if hit is not None and not hit[0]:
                 return
             ids.append(int(value[0]))
         machine.lived.add(self.place)

@@ -120,6 +120,8 @@ class SourceLoop(Loop):
         told = [machine.allowed.get(axis, values[:0]) for axis in axes]
         keep = np.isin(values, np.concatenate([values[[0, -1]], *told]))
         machine.allowed.update(dict.fromkeys(axes, values[keep]))
+        for axis in axes:
+            machine.met.setdefault(axis, set()).update(values.tolist())
         return values[keep]
 
 

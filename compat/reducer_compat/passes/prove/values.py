@@ -122,19 +122,14 @@ def _contribution(store: Store, tag: tags.Tag) -> Value:
             machine.made = Named(number, values)
         machine.seen[number] = machine.seen.get(number, 0) + lanes.count
         for axis, value in enumerate(values):
-            allowed = machine.allowed.get(("update", number, axis))
-            if allowed is not None:
-                hit = np.isin(value, allowed)
-                if not hit.any():
-                    one = int(array(value, lanes.count)[0])
-                    machine.missed[tag.place] = (("update", number, axis), one)
-                mine = _kept(hit, mine)
+            hit = machine.counts(("update", number, axis), tag.place, np.asarray(value))
+            mine = mine if hit is None else _kept(hit, mine)
         if np.any(mine):
             machine.lived.add(tag.place)
         if machine.focus is not None:
-            hit = np.isin(mine, machine.focus)
-            mine = _kept(hit, mine)
-            taken = lanes.where(hit)
+            held = np.isin(mine, machine.focus)
+            mine = _kept(held, mine)
+            taken = lanes.where(held[()])
             machine.ran.update([] if taken is None else taken.read(THREAD).tolist())
         return mine
 
