@@ -10,6 +10,7 @@ import re
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -99,6 +100,18 @@ class Adapter:
         if self.release < Release.parse("0.1.10"):
             return self.tvm.target.Target(f"{kind} -{key}={arch}")
         return self.tvm.target.Target({"kind": kind, key: arch})
+
+    def pipelines(self) -> tuple[tuple[Any, str], ...]:
+        """Where the part of the pipeline up to `LowerTileOp` is called by name.
+
+        To 0.1.10 a function that two modules imported; from 0.1.11 a method.
+        """
+        try:
+            from tilelang.backend.pass_pipeline.pipeline import PassPipeline
+        except ImportError:
+            modules = ("tilelang.engine.lower", "tilelang.jit.adapter.utils")
+            return tuple((import_module(name), "LowerAndLegalize") for name in modules)
+        return ((PassPipeline, "lower"),)
 
     def evaluate(self, call: Any) -> None:
         """Add an expression as a statement to the kernel being traced."""

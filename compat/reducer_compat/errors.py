@@ -7,6 +7,8 @@ Codes: ``RM2xx`` come from `reducer_rules`, the others from here:
 - ``RC003``: TileLang itself cannot lay out the other operations of the kernel.
 - ``RC004``: something this package does not support yet, named in the message.
 - ``RC005``: something of ours survived lowering (an error in this package).
+- ``RC006``: a contribution would not be counted exactly once (an error in this package, or a pass
+  of TileLang that loses code).
 """
 
 from __future__ import annotations
@@ -41,3 +43,22 @@ class ReducerError(RuntimeError):
 
 class UnsupportedTileLangError(ReducerError, ImportError):
     """`import reducer_compat` met a TileLang it was not tested on, or a broken one."""
+
+
+class NarrowError(ReducerError):
+    """A count failed, and the kernel was not lowered with wide plans yet."""
+
+    @classmethod
+    def after(cls, error: ReducerError) -> NarrowError:
+        """The same error, as one that may be recovered from."""
+        return cls(
+            error.code,
+            error.message,
+            kernel=error.kernel,
+            location=error.location,
+            fix=error.fix,
+        )
+
+
+class UncountedWarning(RuntimeWarning):
+    """A kernel does something that the contribution counter cannot follow; it may be right."""

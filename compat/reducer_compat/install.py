@@ -11,7 +11,8 @@ from typing import Any
 from reducer_compat import baseline, cache
 from reducer_compat.adapter import SURFACE_MODULES, adapter
 from reducer_compat.modes import Mode, mode
-from reducer_compat.pipeline import SPLICES, spliced
+from reducer_compat.passes.prove.verdict import Verdict, history
+from reducer_compat.pipeline import SPLICES, retried, spliced
 from reducer_compat.surface import language, stores
 from reducer_rules.timeline import InitForm
 
@@ -25,12 +26,14 @@ class Status:
         mode: the mode that the environment names.
         release: the installed TileLang.
         patched: the names that were replaced, ``module.attribute``.
+        counts: what the contribution counter said of the latest kernels, oldest first.
     """
 
     installed: bool
     mode: Mode
     release: str
     patched: tuple[str, ...]
+    counts: tuple[Verdict, ...]
 
 
 @dataclass
@@ -95,7 +98,7 @@ def status() -> Status:
         f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
         for owner, name, _ in _PATCHES.saved
     )
-    return Status(bool(_PATCHES.saved), chosen, release, names)
+    return Status(bool(_PATCHES.saved), chosen, release, names, history())
 
 
 def _patch_all() -> None:
@@ -146,3 +149,5 @@ def _patch_passes() -> None:
 
     for name, around in SPLICES.items():
         _PATCHES.replace(transform, name, spliced(getattr(transform, name), around))
+    for owner, name in adapter().pipelines():
+        _PATCHES.replace(owner, name, retried(getattr(owner, name)))

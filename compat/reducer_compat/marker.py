@@ -78,7 +78,7 @@ def call_marker(call: Any) -> Marker | None:
     if type(call) is not tir.Call:
         return None
     args = call.args
-    first = args[0] if len(args) else None
+    first: Any = args[0] if len(args) else None
     if type(first) is not tir.StringImm or not str(first.value).startswith(PREFIX):
         return None
     return Marker(str(first.value)[len(PREFIX) :], call)

@@ -1,18 +1,22 @@
 """Where the passes run: around three passes of TileLang that every release has.
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry
-after  LayoutInference               participants, project, guard
-after  LowerTileOp                   emit, residue, registers
+after  LayoutInference               participants, project, guard, prove
+after  LowerTileOp                   emit, prove, residue, registers
+
+Around all three: a kernel whose count fails is lowered once more, with wide plans.
 """
 
 from __future__ import annotations
 
+import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-from reducer_compat import tree
+from reducer_compat import modes, tree
 from reducer_compat.adapter import FIRST_PASS, INFERENCE_PASS, LOWER_PASS, adapter
-from reducer_compat.errors import ReducerError
+from reducer_compat.errors import NarrowError, ReducerError, UncountedWarning
 from reducer_compat.passes.admit import admit
 from reducer_compat.passes.carry import carry
 from reducer_compat.passes.check import check
@@ -23,6 +27,7 @@ from reducer_compat.passes.normalize import normalize
 from reducer_compat.passes.participants import narrowed
 from reducer_compat.passes.plan import plan
 from reducer_compat.passes.project import project
+from reducer_compat.passes.prove import Verdict, forget, keep, pin, prove, remember, tag
 from reducer_compat.passes.recognize import uses_reducers
 from reducer_compat.passes.registers import share_registers
 from reducer_compat.passes.residue import residue
@@ -55,37 +60,77 @@ def prepare(original: Any, mod: Any) -> Any:
 
 
 def lower_markers(func: Any) -> Any:
-    """collect, check, plan and carry, on one kernel."""
+    """collect, check, plan and carry, on one kernel; what it said stays with it for the proof."""
     collected = collect(func)
     check(collected)
-    func = normalize(func)
+    func = tag(normalize(func))
     sites = find_sites(func)
     admit(func, collected, sites)
     carried = carry(func, collected, sites, plan(collected, sites))
-    return carried.with_attr(ATTRIBUTE, True)
+    return keep(carried.with_attr(ATTRIBUTE, True), func.body)
 
 
 def after_inference(original: Any, mod: Any) -> Any:
-    """Run layout inference, then guard what waited for it."""
+    """Run layout inference, guard what waited for it, and count what is planned."""
     mine = [name for name, func in _kernels(mod) if _ours(func)]
     if not mine:
         return original(mod)
     mod = _explained(original, mod, mine)
     for name in mine:
-        mod = _updated(mod, name, guard(project(narrowed(mod[name]))))
+        func = pin(guard(project(narrowed(mod[name]))))
+        _proved(func, "planned")
+        mod = _updated(mod, name, func)
     return mod
 
 
 def after_lowering(original: Any, mod: Any) -> Any:
-    """Run `LowerTileOp`, then write out what waited, and see that nothing is left."""
+    """Run `LowerTileOp`, write out what waited, count it, and see that nothing is left."""
     mine = [name for name, func in _kernels(mod) if _ours(func)]
     if not mine:
         return original(mod)
     mod = _explained(original, mod, mine)
     for name in mine:
-        func = share_registers(residue(emit(mod[name])))
+        func = emit(mod[name])
+        verdict = _proved(func, "lowered")
+        if not verdict.counted:
+            warnings.warn(str(verdict), UncountedWarning, stacklevel=2)
+        func = share_registers(residue(forget(func)))
         mod = _updated(mod, name, func.without_attr(ATTRIBUTE))
     return mod
+
+
+def _proved(func: Any, stage: str) -> Verdict:
+    """Count a kernel.
+
+    Raises:
+        NarrowError: the count failed, and wide plans were not tried.
+        ReducerError: it failed with wide plans, too.
+    """
+    given_up = modes.given_up()
+    try:
+        verdict = prove(func, stage, given_up)
+    except ReducerError as error:
+        if given_up:
+            raise
+        raise NarrowError.after(error) from error
+    if stage == "lowered" and not verdict.counted and not given_up:
+        raise NarrowError("RC006", "; ".join(verdict.notes), kernel=verdict.kernel)
+    remember(verdict)
+    return verdict
+
+
+def retried(lower: Callable[..., Any]) -> Callable[..., Any]:
+    """A pipeline of TileLang that starts again with wide plans where a count fails."""
+
+    @functools.wraps(lower)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return lower(*args, **kwargs)
+        except NarrowError as error:
+            with modes.wide_after(str(error)):
+                return lower(*args, **kwargs)
+
+    return run
 
 
 #: What runs around which pass.

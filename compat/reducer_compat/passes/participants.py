@@ -34,7 +34,7 @@ def participating(thread: Any, threads: int, body: Any) -> Any:
 
 def narrowed(func: Any) -> Any:
     """The kernel with its attributes turned into conditions."""
-    return func.with_body(tree.transform(func.body, _enter))
+    return tree.rewritten(func, _enter)
 
 
 def _enter(stmt: Any) -> Any:

@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from reducer_compat import baseline, monoids
+from reducer_compat import baseline, modes, monoids
 from reducer_compat.errors import ReducerError
 from reducer_compat.modes import PLAN_VARIABLE
 from reducer_compat.passes.collect import Collected, Reducer
@@ -72,8 +72,10 @@ class Plan:
 
 
 def forced_wide() -> bool:
-    """Whether the environment or the pass config of this compilation asks for the wide plan."""
-    return os.environ.get(PLAN_VARIABLE, "") == "wide" or baseline.forced()
+    """Whether the environment, this compilation's pass config, or a failed count ask for it."""
+    return (
+        os.environ.get(PLAN_VARIABLE, "") == "wide" or baseline.forced() or bool(modes.given_up())
+    )
 
 
 def plan(collected: Collected, sites: tuple[Site, ...]) -> tuple[Plan, ...]:

@@ -1,0 +1,99 @@
+"""Count every contribution, on what was planned and on what TileLang made of it.
+
+An update has to enter its output exactly once, whatever threads, layouts, guards and collectives
+it goes through. This package executes a kernel for all threads of a block, with sums of weights
+in place of values (`weights`), and compares every slot that a destination is read from with what
+the statements of the kernel say (`source`). It knows nothing of plans: it reads loads, stores,
+shuffles and layouts, so that a new kind of plan is counted without a change here.
+
+tags        names for contributions and finalizes, that travel with them through TileLang
+source      what should be counted
+program     TIR to the few statements through which contributions pass (`nodes`, `values`)
+lanes, expr, layouts, collectives      their parts
+machine     the memory of a run
+count       both sides, compared
+blame       the contribution at fault, with thread and iteration
+verdict     what the user sees
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import Any
+
+from reducer_compat.errors import ReducerError
+from reducer_compat.passes.prove import blame, source
+from reducer_compat.passes.prove.count import MiscountError, Tally, count, read_program
+from reducer_compat.passes.prove.machine import NotCountedError
+from reducer_compat.passes.prove.tags import pin, strip, tag
+from reducer_compat.passes.prove.verdict import Verdict, history, remember
+
+__all__ = ["Verdict", "forget", "history", "keep", "pin", "prove", "remember", "tag"]
+
+#: The attribute of a kernel that says where its source is kept.
+SOURCE = "reducer_compat.source"
+#: Sources that are kept for kernels on their way through TileLang. One that fails on the way
+#: leaves its source here; the oldest go first.
+_MOST_SOURCES = 1024
+_SOURCES: dict[int, Any] = {}
+_NUMBERS = itertools.count()
+
+
+def keep(func: Any, body: Any) -> Any:
+    """`func`, remembering `body`, what its author wrote as `tag` has named it.
+
+    It is kept beside TVM: a kernel with a statement in its attributes cannot be printed.
+    """
+    number = next(_NUMBERS)
+    _SOURCES[number] = body
+    _SOURCES.pop(number - _MOST_SOURCES, None)
+    return func.with_attr(SOURCE, number)
+
+
+def forget(func: Any) -> Any:
+    """`func` without names and without its source."""
+    _SOURCES.pop(int(func.attrs[SOURCE]), None)
+    return strip(func).without_attr(SOURCE)
+
+
+def prove(func: Any, stage: str, notes: tuple[str, ...] = ()) -> Verdict:
+    """Count a kernel.
+
+    Args:
+        func: a kernel that `keep` made, by now somewhere in TileLang's pipeline.
+        stage: ``planned`` or ``lowered``.
+        notes: to put into the verdict.
+
+    Raises:
+        ReducerError: RC006, a contribution is not counted exactly once.
+    """
+    start = time.perf_counter()
+    kernel = str(func.attrs["global_symbol"])
+    body = _SOURCES[int(func.attrs[SOURCE])]
+    planned = stage == "planned"
+    try:
+        tally, counted = count(body, func, planned), True
+    except NotCountedError as error:
+        tally, counted = Tally(0, 0, [f"not counted: {error}"]), False
+    except MiscountError as error:
+        raise _refusal(body, func, planned, kernel, stage, error) from None
+    took = (time.perf_counter() - start) * 1000
+    return Verdict(
+        kernel, stage, counted, tally.contributions, tally.slots, (*notes, *tally.notes), took
+    )
+
+
+def _refusal(
+    body: Any, func: Any, planned: bool, kernel: str, stage: str, error: MiscountError
+) -> ReducerError:
+    read = source.read(body)
+    program = read_program(read, func, planned)
+    found = blame.explain(read, program, error.wrong, error.key, error.assumption)
+    return ReducerError(
+        "RC006",
+        f"{found.message} (counted on the {stage} kernel)",
+        kernel=kernel,
+        location=found.location,
+        fix="report this kernel: the code that was made for it is wrong, not the kernel",
+    )

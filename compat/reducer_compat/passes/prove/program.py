@@ -1,0 +1,519 @@
+"""Read a kernel as TileLang will lower it, or has lowered it, into the statements of a count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from reducer_compat import marker, tree
+from reducer_compat.adapter import adapter
+from reducer_compat.passes.prove import collectives, tags
+from reducer_compat.passes.prove.expr import Scope, op_name
+from reducer_compat.passes.prove.layouts import Table, table
+from reducer_compat.passes.prove.machine import Memory, NotCountedError
+from reducer_compat.passes.prove.nodes import (
+    Batch,
+    Binding,
+    Branch,
+    Effects,
+    Finalize,
+    Loop,
+    Name,
+    Node,
+    Sequence,
+    Spread,
+    Write,
+)
+from reducer_compat.passes.prove.values import (
+    COMBINES,
+    Store,
+    Value,
+    compile_value,
+    foreign,
+    holds,
+    leaves,
+)
+from reducer_rules.monoid import Op
+
+#: The annotation with the layout of a `T.Parallel` nest.
+LAYOUT = "parallel_loop_layout"
+_FRAGMENT = "local.fragment"
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a finalize delivers: its memory, and the layout that readers use (None: as indexed)."""
+
+    memory: Memory
+    table: Table | None
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A kernel to count.
+
+    Attributes:
+        threads: of one block.
+        thread: the variable of the thread index.
+        blocks: the variables of the block index, with their extents.
+        memories: by the data variable of the buffer.
+        destinations: by the number of the finalize.
+        sizes: the names of the sizes that are only known at launch.
+    """
+
+    body: Node
+    threads: int
+    thread: int
+    blocks: dict[int, int | None]
+    memories: dict[int, Memory]
+    destinations: dict[int, Destination]
+    sizes: set[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A store or `let`, and what its value is made of: data variables, and named contributions.
+
+    `closing` says whether it is part of a finalize.
+    """
+
+    target: Any
+    sources: frozenset[int]
+    numbers: tuple[int, ...]
+    closing: bool
+
+
+def read(func: Any, ops: dict[int, Op], ends: dict[int, Op], planned: bool) -> Program:
+    """The program of a kernel.
+
+    Args:
+        func: with named contributions and finalizes.
+        ops: how each contribution combines.
+        ends: how each finalize combines.
+        planned: whether `LowerTileOp` is still to come, so that fragments are indexed by element
+            and layouts say what each thread runs.
+
+    Raises:
+        NotCountedError: contributions pass through something unknown.
+    """
+    reader = _Reader(ops, ends, planned)
+    reader.survey(func.body, None)
+    reader.follow()
+    body = reader.build(func.body)
+    if body is None:
+        body = Sequence([], Effects(), [])
+    return Program(
+        body,
+        reader.threads,
+        reader.thread,
+        reader.blocks,
+        reader.store.memories,
+        reader.destinations,
+        reader.store.scope.sizes,
+    )
+
+
+@dataclass(slots=True)
+class _Reader:
+    ops: dict[int, Op]
+    ends: dict[int, Op]
+    planned: bool
+    store: Store = field(default_factory=lambda: Store(Scope(), {}))
+    threads: int = 1
+    thread: int = 0
+    blocks: dict[int, int | None] = field(default_factory=dict)
+    destinations: dict[int, Destination] = field(default_factory=dict)
+    buffers: dict[int, Any] = field(default_factory=dict)
+    layouts: dict[int, Any] = field(default_factory=dict)
+    tables: dict[int, Table | None] = field(default_factory=dict)
+    flows: dict[int, Flow] = field(default_factory=dict)
+    regions: list[tuple[Any, int]] = field(default_factory=list)
+    combines: dict[int, set[Op]] = field(default_factory=dict)
+
+    # -- first walk: who writes what -------------------------------------------------------------
+
+    def survey(self, stmt: Any, region: int | None) -> None:
+        """Note buffers, layouts, and what flows from where to where."""
+        kind = type(stmt).__name__
+        if kind == "SeqStmt":
+            for part in stmt.seq:
+                self.survey(part, region)
+            return
+        if kind == "BufferStore":
+            self._flow(stmt, stmt.buffer.data, stmt.value, region)
+            self.buffers.setdefault(hash(stmt.buffer.data), stmt.buffer)
+        elif kind in ("LetStmt", "Bind"):
+            self._flow(stmt, stmt.var, stmt.value, region)
+        elif kind == "Evaluate":
+            self._waiting(stmt, region)
+        elif kind in ("Block", "SBlock"):
+            self._block(stmt)
+        elif kind == "AttrStmt":
+            region = self._attribute(stmt, region)
+        for child in tree.children(stmt):
+            self.survey(child, region)
+
+    def _flow(self, stmt: Any, target: Any, value: Any, region: int | None) -> None:
+        sources: set[int] = set()
+        numbers: list[int] = []
+        for leaf in leaves(value):
+            kind = type(leaf).__name__
+            if kind == "Call":
+                tag = tags.contribution(leaf)
+                numbers += [tag.number] if tag is not None else []
+            elif kind == "BufferLoad":
+                key = hash(leaf.buffer.data)
+                self.buffers.setdefault(key, leaf.buffer)
+                # What a destination holds is final outside of its finalize.
+                if region is not None or not self._delivered(key):
+                    sources.add(key)
+            else:
+                sources.add(hash(leaf))
+        self.flows[hash(stmt)] = Flow(
+            target, frozenset(sources), tuple(numbers), region is not None
+        )
+
+    def _delivered(self, key: int) -> bool:
+        return any(hash(data) == key for data, _ in self.regions)
+
+    def _waiting(self, stmt: Any, region: int | None) -> None:
+        found = marker.read(stmt)
+        if found is not None and found.kind == "partial":
+            buffer = found.args[1].buffer
+            self.buffers.setdefault(hash(buffer.data), buffer)
+            self._flow(stmt, buffer.data, found.args[3], region)
+
+    def _block(self, block: Any) -> None:
+        for buffer in block.alloc_buffers:
+            self.buffers[hash(buffer.data)] = buffer
+        layouts = block.annotations.get("layout_map") if block.annotations else None
+        for key, layout in layouts.items() if layouts is not None else ():
+            self.layouts[hash(getattr(key, "data", key))] = layout
+
+    def _attribute(self, stmt: Any, region: int | None) -> int | None:
+        if stmt.attr_key == "thread_extent":
+            self._launch(stmt)
+        tag = tags.finalize(stmt)
+        if tag is None:
+            return region
+        self.regions.append((tags.destination(stmt), tag.number))
+        return tag.number
+
+    def _launch(self, stmt: Any) -> None:
+        name, extent = str(stmt.node.thread_tag), tree.constant(stmt.value)
+        key = hash(stmt.node.var)
+        self.store.scope.bound.add(key)
+        if name == "threadIdx.x":
+            if extent is None:
+                raise NotCountedError("the number of threads is only known at launch")
+            self.threads, self.thread = extent, key
+        else:
+            self.blocks[key] = extent if name.startswith("blockIdx") else 1
+
+    # -- between the walks: which buffers matter --------------------------------------------------
+
+    def follow(self) -> None:
+        """Find every buffer and variable that contributions reach, or that a finalize reads."""
+        reached: dict[int, set[Op]] = {}
+        for data, number in self.regions:
+            reached.setdefault(hash(data), set()).add(self.ends[number])
+        changed = True
+        while changed:
+            changed = False
+            for flow in self.flows.values():
+                ops = {self.ops[number] for number in flow.numbers}
+                ops |= {op for key in flow.sources for op in reached.get(key, ())}
+                changed |= _grown(reached, hash(flow.target), ops)
+                if flow.closing and hash(flow.target) in reached:
+                    # What is combined with contributions is one, or has to be the identity.
+                    for key in flow.sources:
+                        changed |= _grown(reached, key, reached[hash(flow.target)])
+        self.combines = reached
+        for key in reached:
+            if key in self.buffers:
+                self.store.memories[key] = self._memory(key, self.buffers[key])
+            else:
+                self.store.held.add(key)
+        for data, number in self.regions:
+            self._destination(hash(data), number)
+
+    def _memory(self, key: int, buffer: Any) -> Memory:
+        shape = [tree.constant(extent) for extent in buffer.shape]
+        if None in shape:
+            raise NotCountedError(f"the shape of {buffer.name} is only known at launch")
+        size = 1
+        for extent in shape:
+            size *= extent or 1
+        scope = str(buffer.scope())
+        places = None
+        if self.planned and scope == _FRAGMENT:
+            layout = self._table(key)
+            if layout is None or layout.thread is None:
+                raise NotCountedError(f"fragment {buffer.name} has no layout")
+            places, size = layout.place, layout.size
+        return Memory(str(buffer.name), size, scope.startswith("local"), self.threads, places)
+
+    def _table(self, key: int) -> Table | None:
+        if key not in self.tables:
+            layout = self.layouts.get(key)
+            self.tables[key] = None if layout is None else table(layout)
+        return self.tables[key]
+
+    def _destination(self, key: int, number: int) -> None:
+        memory = self.store.memories.get(key)
+        if memory is None:
+            raise NotCountedError("the destination of a finalize is not in the kernel any more")
+        layout = self._table(key)
+        if layout is not None and layout.thread is None and self.planned:
+            layout = None  # a swizzle: elements are still named by their indices
+        self.destinations[number] = Destination(memory, layout)
+
+    # -- second walk: the statements -------------------------------------------------------------
+
+    def build(self, stmt: Any) -> Node | None:
+        """The statement as a node; None where it does not touch contributions."""
+        kind = type(stmt).__name__
+        builder = _BUILDERS.get(kind)
+        if builder is not None:
+            return builder(self, stmt)
+        children = tree.children(stmt)
+        return sequence([self.build(child) for child in children]) if children else None
+
+    def sequence(self, stmt: Any) -> Node | None:
+        return sequence([self.build(part) for part in stmt.seq])
+
+    def assign(self, stmt: Any) -> Node | None:
+        memory = self.store.memory(stmt.buffer)
+        if memory is None:
+            return None
+        key = hash(stmt.buffer.data)
+        ops = frozenset(self.combines[key])
+        rest = _added(stmt, ops)
+        names = self._names(stmt.value)
+        value = stmt.value if rest is None else rest
+        read = self._reads(value)
+        added, written = ({key}, set()) if rest is not None else (set(), {key})
+        return Write(
+            memory,
+            self.store.index(stmt.buffer, stmt.indices),
+            self._value(stmt, value, ops),
+            rest is not None,
+            Effects(added, written, read),
+            names,
+        )
+
+    def _value(self, stmt: Any, value: Any, ops: frozenset[Op]) -> Value:
+        flow = self.flows[hash(stmt)]
+        mine = not flow.closing and not flow.numbers and self._delivered(hash(flow.target))
+        try:
+            return compile_value(self.store, value, ops)
+        except NotCountedError:
+            if not mine:
+                raise
+            # What the author makes of a result is no sum any more, and need not be.
+            return foreign(value)
+
+    def _reads(self, value: Any) -> set[int]:
+        keys = (hash(leaf.buffer.data) for leaf in leaves(value) if hasattr(leaf, "buffer"))
+        return {key for key in keys if key in self.store.memories}
+
+    def _names(self, value: Any) -> list[Name]:
+        found = [tags.contribution(leaf) for leaf in leaves(value)]
+        return [self._name("update", tag) for tag in found if tag is not None]
+
+    def _name(self, kind: str, tag: tags.Tag) -> Name:
+        codes = tuple(self.store.scope.number(one) for one in tag.ids)
+        return Name(kind, tag.number, tag.ids, tag.place, codes)
+
+    def evaluate(self, stmt: Any) -> Node | None:
+        found = marker.read(stmt)
+        if found is not None:
+            return self._partial(found) if found.kind == "partial" else None
+        call = stmt.value
+        if type(call).__name__ != "Call":
+            return None
+        touched = self._mentioned(call)
+        if not touched:
+            return None
+        batch = self._batch(call)
+        if batch is not None:
+            return batch
+        raise NotCountedError(f"contributions pass through {str(stmt).strip()[:160]}")
+
+    def _partial(self, found: marker.Marker) -> Node:
+        buffer = found.args[1].buffer
+        key = hash(buffer.data)
+        index = self.store.scope.number(found.args[2])
+        ops = frozenset(self.combines[key])
+        value = compile_value(self.store, found.args[3], ops)
+        effects = Effects({key}, set(), self._reads(found.args[3]))
+        return Write(
+            self.store.memories[key], index.run, value, True, effects, self._names(found.args[3])
+        )
+
+    def _mentioned(self, call: Any) -> set[int]:
+        """The memories a call gets that hold more than delivered results."""
+        delivered = {hash(data) for data, _ in self.regions}
+        found = set()
+        for node in tree.nodes(call):
+            kind = type(node).__name__
+            key = hash(node.buffer.data) if kind == "BufferLoad" else hash(node)
+            if kind in ("BufferLoad", "Var") and key in self.store.memories:
+                found.add(key)
+        return found - delivered
+
+    def _batch(self, call: Any) -> Node | None:
+        if op_name(call) != "call_extern" or len(call.args) < 2:
+            return None
+        found = collectives.butterfly(str(getattr(call.args[0], "value", "")))
+        pointer = call.args[1]
+        if found is None or found[1] != "run_batch" or op_name(pointer) != "address_of":
+            return None
+        load = pointer.args[0]
+        key = hash(load.buffer.data)
+        if key not in self.store.memories or found[0].op not in self.combines[key]:
+            return None
+        index = self.store.index(load.buffer, load.indices)
+        return Batch(self.store.memories[key], index, found[0], Effects(set(), {key}, {key}), [])
+
+    def binding(self, stmt: Any) -> Node | None:
+        key = hash(stmt.var)
+        scope = self.store.scope
+        scope.bound.add(key)
+        number = scope.number(stmt.value)
+        if number.data:
+            scope.data.add(key)
+        held = None
+        read: set[int] = set()
+        if key in self.store.held and holds(self.store, stmt.value):
+            held = compile_value(self.store, stmt.value, frozenset(self.combines[key]))
+            read = self._reads(stmt.value)
+        node = Binding(key, number, held, Effects(set(), set(), read), [])
+        body = getattr(stmt, "body", None)
+        return node if body is None else sequence([node, self.build(body)])
+
+    def branch(self, stmt: Any) -> Node | None:
+        then = self.build(stmt.then_case)
+        other = None if stmt.else_case is None else self.build(stmt.else_case)
+        arms = [arm for arm in (then, other) if _matters(arm)]
+        if not arms:
+            return None
+        both = sequence(list(arms))
+        assert both is not None
+        condition = self.store.scope.truth(stmt.condition)
+        return Branch(condition, then, other, both.effects, both.names)
+
+    def loop(self, stmt: Any) -> Node | None:
+        layout = stmt.annotations.get(LAYOUT) if self.planned and stmt.annotations else None
+        if layout is not None:
+            return self._spread(stmt, layout)
+        key = hash(stmt.loop_var)
+        self.store.scope.bound.add(key)
+        body = self.build(stmt.body)
+        if body is None or not _matters(body):
+            return None
+        low, extent = self.store.scope.number(stmt.min), self.store.scope.number(stmt.extent)
+        return Loop(key, low, extent, body, body.effects, body.names)
+
+    def _spread(self, stmt: Any, layout: Any) -> Node | None:
+        nest = [stmt]
+        found = table(layout)
+        rank = len(layout.get_input_shape())
+        while len(nest) < rank and type(nest[-1].body).__name__ == "For":
+            nest.append(nest[-1].body)
+        keys = [hash(loop.loop_var) for loop in nest]
+        self.store.scope.bound.update(keys)
+        body = self.build(nest[-1].body)
+        if body is None or not _matters(body):
+            return None
+        extents = tuple(tree.constant(loop.extent) for loop in nest)
+        if found is None or found.thread is None or extents != found.shape:
+            raise NotCountedError("a T.Parallel loop and its layout do not fit")
+        lows = [self.store.scope.number(loop.min) for loop in nest]
+        effects = body.effects | Effects(serial=True)
+        return Spread(keys, lows, found, body, effects, body.names)
+
+    def attribute(self, stmt: Any) -> Node | None:
+        body = self.build(stmt.body)
+        tag = tags.finalize(stmt)
+        if tag is None:
+            return body
+        name = self._name("finalize", tag)
+        effects = (body.effects if body is not None else Effects()) | Effects(serial=True)
+        names = [name, *(body.names if body is not None else [])]
+        return Finalize(tag.number, tag.place, name.codes, body, effects, names)
+
+
+def _grown(reached: dict[int, set[Op]], key: int, ops: set[Op]) -> bool:
+    """Add `ops` to what reaches `key`; whether that was news."""
+    if ops <= reached.get(key, set()):
+        return False
+    reached.setdefault(key, set()).update(ops)
+    return True
+
+
+def sequence(parts: list[Node | None]) -> Node | None:
+    """Statements one after the other, flat."""
+    flat: list[Node] = []
+    for part in parts:
+        if isinstance(part, Sequence):
+            flat += part.parts
+        elif part is not None:
+            flat.append(part)
+    if not flat:
+        return None
+    if len(flat) == 1 and not isinstance(flat[0], Binding):
+        return flat[0]
+    effects = Effects()
+    for one in flat:
+        effects = effects | one.effects
+    return Sequence(flat, effects, [name for one in flat for name in one.names])
+
+
+def _added(stmt: Any, ops: frozenset[Op]) -> Any:
+    """``e`` where a store is ``b[i] = b[i] op e``; else None."""
+    value = stmt.value
+    kind = type(value).__name__
+    if kind == "Call":
+        kind = op_name(value)
+        parts = list(value.args) if len(value.args) == 2 else []
+    else:
+        parts = [value.a, value.b] if hasattr(value, "a") and hasattr(value, "b") else []
+    if not parts or not COMBINES.get(kind, frozenset()) & ops:
+        return None
+    for mine, rest in (parts, parts[::-1]):
+        if _same_slot(stmt, mine) and not any(
+            hasattr(leaf, "buffer") and leaf.buffer.data.same_as(stmt.buffer.data)
+            for leaf in leaves(rest)
+        ):
+            return rest
+    return None
+
+
+def _same_slot(stmt: Any, expr: Any) -> bool:
+    if type(expr).__name__ != "BufferLoad" or not expr.buffer.data.same_as(stmt.buffer.data):
+        return False
+    equal = adapter().tvm.ir.structural_equal
+    return len(expr.indices) == len(stmt.indices) and all(
+        equal(one, other) for one, other in zip(expr.indices, stmt.indices, strict=True)
+    )
+
+
+def _matters(node: Node | None) -> bool:
+    """Whether a statement does more than to bind variables."""
+    if node is None or isinstance(node, Binding):
+        return False
+    return not isinstance(node, Sequence) or any(map(_matters, node.parts))
+
+
+_BUILDERS: dict[str, Callable[[_Reader, Any], Node | None]] = {
+    "SeqStmt": _Reader.sequence,
+    "BufferStore": _Reader.assign,
+    "Evaluate": _Reader.evaluate,
+    "LetStmt": _Reader.binding,
+    "Bind": _Reader.binding,
+    "IfThenElse": _Reader.branch,
+    "For": _Reader.loop,
+    "AttrStmt": _Reader.attribute,
+}

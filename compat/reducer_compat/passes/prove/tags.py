@@ -1,0 +1,195 @@
+"""Names that contributions and finalizes carry through TileLang, for the counter to find them.
+
+    update(acc, v, i)      ->  update(acc, contribution(v, 0, i, j), i)
+    init(acc, seed)        ->  init(acc, contribution(seed, 1))
+    finalize(acc, dst)     ->  attr "reducer_compat.finalize" = finalize(0): finalize(acc, dst)
+
+A `contribution` is a pure call around the value: the number of the statement, and the variables
+of all loops around it. Whatever a pass does to those variables it does to the value as well, so
+wherever the value ends up, the call says which dynamic update it is. `strip` takes both away
+before TileLang generates code, and nothing of them is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from reducer_compat import marker, tree
+from reducer_compat.adapter import adapter
+from reducer_rules.monoid import Op, identity
+
+CONTRIBUTION = "reducer_compat.contribution"
+FINALIZE = "reducer_compat.finalize"
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A name read back from TIR.
+
+    Attributes:
+        number: of the statement, in the source.
+        ids: the loop variables around it, as they are by now.
+        place: tells the places apart that a pass copied one statement to.
+        value: what is named.
+    """
+
+    number: int
+    ids: tuple[Any, ...]
+    place: int
+    value: Any = None
+
+
+def tag(func: Any) -> Any:
+    """The kernel with every update, seed and finalize named."""
+    return func.with_body(tree.transform(func.body, _Tagger().enter))
+
+
+def contribution(expr: Any) -> Tag | None:
+    """The name that an expression is, or None."""
+    args = _extern(expr, CONTRIBUTION)
+    return None if args is None else Tag(int(args[2].value), tuple(args[3:]), hash(expr), args[1])
+
+
+def finalize(stmt: Any) -> Tag | None:
+    """The name that an attribute gives to the finalize in its body, or None."""
+    if not isinstance(stmt, adapter().tir.AttrStmt) or str(stmt.attr_key) != FINALIZE:
+        return None
+    args = _extern(stmt.value, FINALIZE)
+    if args is None:
+        return None
+    kept = tuple(arg for arg in args[2:] if not isinstance(arg, adapter().tir.BufferLoad))
+    return Tag(int(args[1].value), kept, hash(stmt.value))
+
+
+def destination(stmt: Any) -> Any:
+    """The data variable of the buffer that a named finalize writes."""
+    loads = [arg for arg in stmt.value.args if isinstance(arg, adapter().tir.BufferLoad)]
+    return loads[0].buffer.data if loads else stmt.node
+
+
+def pin(func: Any) -> Any:
+    """Let every finalize mention its destination, so that `LowerTileOp` renames it there too.
+
+    Not earlier: a destination that is read here would be laid out for it.
+    """
+    buffers = {
+        hash(buffer.data): buffer
+        for stmt in tree.walk(func.body)
+        if isinstance(stmt, adapter().block)
+        for buffer in stmt.alloc_buffers
+    }
+
+    def enter(stmt: Any) -> Any:
+        if finalize(stmt) is None:
+            return None
+        buffer = buffers.get(hash(stmt.node))
+        if buffer is None:
+            return None
+        args = [*stmt.value.args, marker.origin(buffer)]
+        value = adapter().tir.Call(stmt.value.dtype, stmt.value.op, args)
+        body = tree.transform(stmt.body, enter)
+        return adapter().tir.AttrStmt(stmt.node, stmt.attr_key, value, body)
+
+    return func.with_body(tree.transform(func.body, enter))
+
+
+def strip(func: Any) -> Any:
+    """The kernel without names."""
+    functor = adapter().tir.stmt_functor
+    family = adapter().tir.__name__.rsplit(".", 1)[-1]
+
+    def unwrap(expr: Any) -> Any:
+        found = contribution(expr)
+        return None if found is None else found.value
+
+    def enter(stmt: Any) -> Any:
+        return None if finalize(stmt) is None else tree.transform(stmt.body, enter)
+
+    body = functor.ir_transform(func.body, None, unwrap, [f"{family}.Call"])
+    return func.with_body(tree.transform(body, enter))
+
+
+def number_of(expr: Any) -> Any:
+    """The value of a constant, as TileLang spells infinities too; None for anything else."""
+    tir = adapter().tir
+    if isinstance(expr, (tir.IntImm, tir.FloatImm)):
+        return expr.value
+    if isinstance(expr, tir.Cast):
+        return number_of(expr.value)
+    if isinstance(expr, tir.Call):
+        return float("inf") if str(getattr(expr.op, "name", "")).endswith("infinity") else None
+    if isinstance(expr, (tir.Mul, tir.Sub)):
+        left, right = number_of(expr.a), number_of(expr.b)
+        if left is None or right is None:
+            return None
+        return left * right if isinstance(expr, tir.Mul) else left - right
+    return None
+
+
+def is_identity(expr: Any, op: Op) -> bool:
+    """Whether an expression is the constant that changes nothing in a reducer of `op`."""
+    value, wanted = number_of(expr), identity(op, str(expr.dtype))
+    return value is not None and wanted is not None and bool(value == wanted)
+
+
+class _Tagger:
+    """One walk that numbers statements in program order, and keeps the loops around them."""
+
+    def __init__(self) -> None:
+        self._loops: list[Any] = []
+        self._ops: dict[int, Op] = {}
+        self._contributions = 0
+        self._finalizes = 0
+
+    def enter(self, stmt: Any) -> Any:
+        tir = adapter().tir
+        if isinstance(stmt, tir.For):
+            self._loops.append(stmt.loop_var)
+            body = tree.transform(stmt.body, self.enter)
+            self._loops.pop()
+            return stmt if body.same_as(stmt.body) else adapter().for_loop(stmt, body=body)
+        found = marker.read(stmt)
+        if found is None:
+            return None
+        if found.kind == "alloc":
+            self._ops[hash(found.target.data)] = Op(found.text(1))
+        if found.kind == "update":
+            return self._wrapped(found, 4)
+        if found.kind == "init" and len(found.args) > 3 and not self._neutral(found):
+            return self._wrapped(found, 3)
+        return self._finalize(stmt, found) if found.kind == "finalize" else None
+
+    def _neutral(self, found: marker.Marker) -> bool:
+        """Whether a seed is the identity: it is in no sum, however often it enters."""
+        return is_identity(found.args[3], self._ops[hash(found.target.data)])
+
+    def _wrapped(self, found: marker.Marker, place: int) -> Any:
+        args = list(found.args)
+        value = args[place]
+        args[place] = _call(
+            str(value.dtype), CONTRIBUTION, value, self._contributions, *self._loops
+        )
+        self._contributions += 1
+        return adapter().tir.Evaluate(marker.build(found.kind, *args))
+
+    def _finalize(self, stmt: Any, found: marker.Marker) -> Any:
+        where = found.args[3].buffer if len(found.args) > 3 else found.target
+        value = _call("int32", FINALIZE, self._finalizes, *self._loops)
+        self._finalizes += 1
+        return adapter().tir.AttrStmt(where.data, FINALIZE, value, stmt)
+
+
+def _call(dtype: str, name: str, *args: Any) -> Any:
+    here = adapter()
+    operands = [here.tir.StringImm(name), *marker.operands(args)]
+    return here.tir.Call(dtype, here.op("call_pure_extern"), operands)
+
+
+def _extern(expr: Any, name: str) -> Any:
+    """The arguments of a call of `name`, its name first, or None."""
+    tir = adapter().tir
+    if not isinstance(expr, tir.Call) or not expr.args:
+        return None
+    first = expr.args[0]
+    return expr.args if isinstance(first, tir.StringImm) and str(first.value) == name else None
