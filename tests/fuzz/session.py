@@ -167,7 +167,7 @@ def reproducer(outcome: Outcome, place: Path | None, tries: int) -> str:
 
 def summary(outcomes: Iterable[Outcome]) -> str:
     """A table of how many kernels came out how, by release and lane."""
-    columns = ("right", "different", "foreseen", "beyond TileLang", "skipped")
+    columns = ("right", "different", "TileLang wrong", "beyond TileLang", "mispredicted", "skipped")
     counts: Counter[tuple[str, str, str]] = Counter()
     for outcome in outcomes:
         counts[outcome.release, outcome.lane or "(process)", outcome.verdict.column] += 1

@@ -13,12 +13,13 @@ class Verdict:
     Attributes:
         status: `right`; `wrong` (numbers); `fault` (the interpreter found one); `refused` (a
             `ReducerError`); `error` (any other exception); `unmigrated` (the codemod left
-            something); `mispredicted` (right, against an RM3xx finding of the codemod);
+            something); `mispredicted` (right, where an RM3xx finding says it cannot compile);
             `unsupported` (the interpreter does not know an operation); `skipped`; `crashed` or
             `late` (the process).
         detail: what was seen first.
-        culprit: `tilelang` where TileLang alone does the same to the same kernel, else `codemod`
-            or `runtime`; empty where nothing went wrong.
+        culprit: empty where nothing went wrong; `tilelang` where the same goes wrong without any
+            reducer; `native` where TileLang's own reducers do the same to v2 that was written by
+            hand; else the part of ours that was used, `codemod` or `runtime`.
         foreseen: what RM3xx findings say of the text that was compiled.
     """
 
@@ -41,20 +42,19 @@ class Verdict:
     def accounted(self) -> bool:
         """Whether this is no difference: right, or beyond TileLang and seen to be so.
 
-        What TileLang cannot compile without us either is beyond it. A wrong number of its own
-        is accounted for when an RM3xx rule says so.
+        What TileLang does to a kernel without any reducer is none, and neither is what its own
+        reducers refuse. A wrong number of its own reducers is accounted for when an RM3xx rule
+        says so.
         """
-        if self.status in ("right", "skipped"):
+        if self.status in ("right", "skipped", "mispredicted") or self.culprit == "tilelang":
             return True
-        if self.culprit != "tilelang":
-            return False
-        return self.status in ("refused", "error") or bool(self.foreseen)
+        return self.culprit == "native" and (self.status == "error" or bool(self.foreseen))
 
     @property
     def column(self) -> str:
         """The heading under which a summary counts it."""
-        if self.status in ("right", "skipped"):
+        if self.status in ("right", "skipped", "mispredicted"):
             return self.status
         if not self.accounted:
             return "different"
-        return "beyond TileLang" if self.status in ("refused", "error") else "foreseen"
+        return "beyond TileLang" if self.status in ("refused", "error") else "TileLang wrong"

@@ -98,7 +98,9 @@ def _attempt(kernel: Kernel, lane: str) -> Verdict:
     faults = produced.report.faults
     if faults:
         return Verdict("fault", _first_line(str(faults[0])), foreseen=foreseen)
-    return Verdict("mispredicted", foreseen[0]) if foreseen else Verdict("right")
+    # What would have been wrong may be right by luck, what would not have compiled may not.
+    refusals = [finding for finding in foreseen if "compile" in finding]
+    return Verdict("mispredicted", refusals[0]) if refusals else Verdict("right")
 
 
 def differences(kernel: Kernel, produced: Sequence[np.ndarray]) -> list[str]:
@@ -155,7 +157,7 @@ def _mode(lane: str) -> Iterator[None]:
     os.environ.pop("REDUCER_COMPAT_PLAN", None)
     if lane == "wide":
         os.environ["REDUCER_COMPAT_PLAN"] = "wide"
-    if lane not in ("native", "stock"):
+    if lane != "native":
         reducer_compat.install()
         yield
         return
@@ -187,20 +189,24 @@ def _without_shim() -> Iterator[None]:
 
 
 def _culprit(kernel: Kernel, lane: str, verdict: Verdict) -> str:
-    """`tilelang` where TileLang does the same without us, else the part of ours that was used."""
-    if lane == "native":
-        with _mode("native"):
-            alone = _attempt(_without_v1_batches(kernel), "shipped")
-        return "tilelang" if alone.status == verdict.status else "codemod"
-    with _mode("stock"):
-        alike = _control_shows(kernel, verdict)
-    return "tilelang" if alike else "runtime"
+    """Who does the same alone: `tilelang` without any reducer, `native` with its own."""
+    with _mode("native"):
+        if _control_shows(kernel, verdict):
+            return "tilelang"
+        if lane != "native":
+            return "runtime"
+        alone = _attempt(_without_v1_batches(kernel), "shipped")
+    return "native" if alone.status == verdict.status else "codemod"
 
 
 def _without_v1_batches(kernel: Kernel) -> Kernel:
     """The kernel without the hints that the codemod drops."""
     kept = tuple(replace(r, batch=1) if r.legacy else r for r in kernel.reducers)
     return replace(kernel, reducers=kept)
+
+
+#: What the control does by itself: it stores contributions where nothing reads them.
+_OF_THE_CONTROL = ("unwritten-output",)
 
 
 def _control_shows(kernel: Kernel, verdict: Verdict) -> bool:
@@ -213,9 +219,8 @@ def _control_shows(kernel: Kernel, verdict: Verdict) -> bool:
         return False
     except Exception:
         return verdict.status in ("refused", "error")
-    if verdict.status == "fault":
-        kind = verdict.detail.split(" ")[0]
-        return any(fault.kind == kind for fault in produced.report.faults)
+    if any(fault.kind not in _OF_THE_CONTROL for fault in produced.report.faults):
+        return True
     free = _free_of_reducers(kernel)
     named = [line for line in differences(kernel, produced.outputs) if line.split("[")[0] in free]
     return verdict.status == "wrong" and verdict.detail.split("[")[0] in {
