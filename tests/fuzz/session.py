@@ -21,8 +21,8 @@ from tests.matrix.__main__ import environment
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Seconds that a kernel may take in all lanes, and that shrinking one may.
-PATIENCE = 300
-SHRINK_PATIENCE = 1800
+PATIENCE = 1800
+SHRINK_PATIENCE = 3600
 
 
 @dataclass(frozen=True)
