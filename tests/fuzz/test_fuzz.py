@@ -1,0 +1,316 @@
+"""Random kernels come out as the reference has them, and the fuzzer sees it when they do not.
+
+The kernels come from fixed seeds. `REDUCER_FUZZ_COUNT` runs another number of them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.fuzz import reference
+from tests.fuzz.expression import (
+    Binary,
+    IllegalError,
+    InexactError,
+    Load,
+    Number,
+    Result,
+    Unary,
+    Var,
+)
+from tests.fuzz.generate import generate
+from tests.fuzz.kernel import (
+    Allocate,
+    Array,
+    Close,
+    CopyOut,
+    If,
+    Kernel,
+    Loop,
+    Open,
+    Output,
+    Reducer,
+    Stmt,
+    Store,
+    Update,
+    decoded,
+    encoded,
+    walk,
+)
+from tests.fuzz.render import SPELLINGS, module
+from tests.fuzz.session import run, summary
+from tests.fuzz.shrink import candidates, shrunk
+
+SEED = 5
+#: The release on which every lane runs; on the others only ours does, on fewer kernels.
+NEWEST = "0.1.15"
+COUNTS = {NEWEST: 120}
+FEW = 24
+
+needs_tilelang = pytest.mark.skipif(
+    importlib.util.find_spec("tilelang") is None, reason="tilelang is not installed"
+)
+
+
+def row_sums(
+    op: str = "sum", value: Any = None, dtype: str = "float32", seed: int | None = None
+) -> Kernel:
+    """Four sums of six numbers each, in the hand of the test."""
+    array = Array("A0", (4, 6), dtype, (1, 2, 3), 7)
+    load = Load("A0", (Var("i"), Var("j")))
+    update = Update("r0", (Var("i"),), load if value is None else value)
+    return Kernel(
+        "0-0",
+        "sm_75",
+        1,
+        32,
+        (array,),
+        (),
+        (Reducer("r0", op, dtype, (4,), None if seed is None else Number(seed), True),),
+        (Output("O0", (1, 4), dtype),),
+        (
+            Allocate("r0"),
+            Open("r0"),
+            Loop("parallel", ("i", "j"), (4, 6), (update,)),
+            Close("r0"),
+            CopyOut("r0", "O0", (Var("bx"),)),
+        ),
+    )
+
+
+# -- the comparison ---------------------------------------------------------------------------
+
+
+@needs_tilelang
+def test_random_kernels_are_right() -> None:
+    """Native after the codemod, and ours in every spelling, against the reference."""
+    release = _installed()
+    count = int(os.environ.get("REDUCER_FUZZ_COUNT", COUNTS.get(release, FEW)))
+    outcomes = run({release: None}, SEED, range(count), jobs=min(2, os.cpu_count() or 1))
+
+    different = [
+        f"{outcome.kernel.name} {outcome.lane}: {outcome.verdict}"
+        for outcome in outcomes
+        if not outcome.verdict.accounted
+    ]
+    assert different == [], summary(outcomes)
+    right = [outcome for outcome in outcomes if outcome.verdict.status == "right"]
+    assert len(right) > len(outcomes) / 2, summary(outcomes)
+    assert {outcome.kernel.name for outcome in outcomes} == {f"{SEED}-{n}" for n in range(count)}
+
+
+# -- the generator ----------------------------------------------------------------------------
+
+
+def test_a_seed_and_a_number_name_one_kernel() -> None:
+    assert [generate(3, n) for n in range(5)] == [generate(3, n) for n in range(5)]
+    assert len({module(generate(3, n), "shipped") for n in range(30)}) == 30
+
+
+def test_a_kernel_survives_json() -> None:
+    for number in range(30):
+        kernel = generate(3, number)
+        assert decoded(json.loads(json.dumps(encoded(kernel)))) == kernel
+
+
+def test_kernels_are_as_varied_as_they_should_be() -> None:
+    kernels = [generate(4, number) for number in range(150)]
+    statements = [stmt for kernel in kernels for stmt in walk(kernel.body)]
+    loops = {stmt.kind for stmt in statements if isinstance(stmt, Loop)}
+    reducers = [reducer for kernel in kernels for reducer in kernel.reducers]
+    sites = [sum(isinstance(s, Update) for s in walk(kernel.body)) for kernel in kernels]
+
+    assert loops == {"parallel", "nested", "serial", "unroll", "range", "pipelined"}
+    assert {len(kernel.reducers) for kernel in kernels} == {1, 2, 3}
+    assert {1, 2, 3, 4} <= set(sites)
+    assert {reducer.op for reducer in reducers} == set(reference._COMBINE)
+    assert {len(reducer.shape) for reducer in reducers} == {1, 2, 3, 4}
+    assert any(reducer.seed is not None for reducer in reducers)
+    assert any(reducer.batch != 1 for reducer in reducers)
+    assert any(isinstance(stmt, If) for stmt in statements)
+    assert any(isinstance(stmt, Store) and stmt.augmented for stmt in statements)
+    assert any(kernel.threads % 32 for kernel in kernels)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_every_spelling_is_python(spelling: str) -> None:
+    for number in range(40):
+        compile(module(generate(5, number), spelling), f"{number}.py", "exec")
+
+
+# -- the reference ----------------------------------------------------------------------------
+
+
+def test_the_reference_counts_every_contribution_once() -> None:
+    kernel = row_sums()
+    rows = kernel.arrays[0].content().astype(int).tolist()
+    assert reference.outputs(kernel)[0].tolist() == [[sum(row) for row in rows]]
+
+
+def test_a_seed_enters_each_output_once() -> None:
+    plain = reference.outputs(row_sums())[0]
+    assert (reference.outputs(row_sums(seed=10))[0] == plain + 10).all()
+
+
+def test_integers_wrap_as_on_a_gpu() -> None:
+    content = reference.outputs(row_sums(value=Number(100), dtype="uint8"))[0]
+    assert content.tolist() == [[600 % 256] * 4]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        row_sums(value=Number(1 << 22)),
+        row_sums(op="prod", value=Number(3)),
+        row_sums(value=Unary("-", Number(1), "uint8"), dtype="uint8"),
+        row_sums(value=Binary("*", Number(100), Number(100), "int8"), dtype="int8"),
+    ],
+    ids=["sum", "product", "unsigned", "overflow"],
+)
+def test_what_rounding_or_overflow_would_decide_is_refused(kernel: Kernel) -> None:
+    with pytest.raises(InexactError):
+        reference.outputs(kernel)
+
+
+def _without(kernel: Kernel, kind: type) -> Kernel:
+    return replace(kernel, body=tuple(s for s in kernel.body if not isinstance(s, kind)))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        _without(row_sums(), Open),
+        _without(row_sums(), Close),
+        _without(row_sums(), CopyOut),
+        row_sums(value=Load("A0", (Var("j"), Var("i")))),
+        row_sums(value=Result("r0", (Number(0),))),
+        row_sums(op="bitor"),
+    ],
+    ids=["unopened", "unclosed", "unwritten", "out of bounds", "read while open", "bits of floats"],
+)
+def test_what_nobody_may_write_is_refused(kernel: Kernel) -> None:
+    with pytest.raises(IllegalError):
+        reference.outputs(kernel)
+
+
+# -- shrinking and reproducers ----------------------------------------------------------------
+
+
+def test_shrinking_keeps_what_matters_and_takes_away_the_rest() -> None:
+    """Down to one reducer, one site and the smallest shapes that still have a modulo in them."""
+
+    def legal_with_a_modulo(kernel: Kernel) -> bool:
+        try:
+            reference.outputs(kernel)
+        except (IllegalError, InexactError):
+            return False
+        return any(
+            isinstance(stmt, Update) and " % " in module(kernel, "shipped")
+            for stmt in walk(kernel.body)
+        )
+
+    number = next(n for n in range(100) if legal_with_a_modulo(generate(6, n)))
+    smallest, _ = shrunk(generate(6, number), legal_with_a_modulo, tries=3000)
+
+    assert legal_with_a_modulo(smallest)
+    assert len(smallest.reducers) == 1
+    assert sum(isinstance(stmt, Update) for stmt in walk(smallest.body)) == 1
+    assert (
+        max(extent for s in walk(smallest.body) if isinstance(s, Loop) for extent in s.extents) <= 2
+    )
+
+
+def test_every_step_changes_the_kernel() -> None:
+    kernel = generate(6, 0)
+    steps = list(candidates(kernel))
+    assert kernel not in steps
+    assert len(steps) == len(set(steps)) > 20
+
+
+@needs_tilelang
+def test_a_broken_runtime_is_found_shrunk_and_written_down(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A guard that lets every replica contribute is the fault that reducers began with."""
+    import reducer_compat
+    from reducer_compat.passes import guard
+    from tests.fuzz import worker
+
+    reducer_compat.install()
+    monkeypatch.setattr(guard, "_one", lambda stmt, owner: None)
+    kernel = _replicated()
+    verdict = worker.judged(kernel, "shipped")
+    assert (verdict.status, verdict.culprit) == ("wrong", "runtime")
+
+    answer = worker.answer(
+        {"kernel": encoded(kernel), "shrink": "shipped", "tries": 40}, _installed()
+    )
+    path = tmp_path / "reproducer.py"
+    path.write_text(answer["text"])
+    monkeypatch.undo()
+    # The runtime of a process of its own is whole, so that there the same file finds no fault.
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, env=_paths())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no faults\nright\n" in done.stdout
+    wrong = path.read_text().replace(
+        "wanted = [\n    np.array([[", "wanted = [\n    1 + np.array([["
+    )
+    path.write_text(wrong)
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, env=_paths())
+    assert done.returncode == 1
+    assert "wrong: " in done.stdout
+
+
+def _installed() -> str:
+    import tilelang
+
+    return str(tilelang.__version__).split("+")[0]
+
+
+def _paths() -> dict[str, str]:
+    root = Path(__file__).resolve().parents[2]
+    own = [str(root / "rules"), str(root / "compat")]
+    held = os.environ.get("PYTHONPATH")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([*([held] if held else []), *own])}
+
+
+def _replicated() -> Kernel:
+    """A loop over a fragment of 16 elements on 32 threads, which runs it twice."""
+    from tests.fuzz.kernel import Buffer, Copy
+
+    load = Load("A0_f", (Var("i"),))
+    body: tuple[Stmt, ...] = (
+        Allocate("r0"),
+        Open("r0"),
+        Copy("A0", (Number(0),), "A0_f", True),
+        Loop("parallel", ("i",), (16,), (Update("r0", (Number(0),), load),)),
+        Close("r0"),
+        CopyOut("r0", "O0", (Var("bx"),)),
+    )
+    return Kernel(
+        "0-1",
+        "sm_75",
+        1,
+        128,
+        (Array("A0", (16,), "float32", (1, 2), 3),),
+        (Buffer("A0_f", (16,), "float32", "fragment"),),
+        (Reducer("r0", "sum", "float32", (1,), None, True),),
+        (Output("O0", (1, 1), "float32"),),
+        body,
+    )
+
+
+def test_arrays_hold_what_their_seed_gives() -> None:
+    array = Array("A0", (3,), "int8", (5,), 1)
+    assert array.content().dtype == np.int8
+    assert array.content().tolist() == [5, 5, 5]
