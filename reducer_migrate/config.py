@@ -189,10 +189,12 @@ class _Reader(NamedTuple):
     def place(self, key: str) -> str:
         """`path:line` of the line that sets `key`. TOML parsers do not say: it is searched."""
         quoted = f"[\"']?{re.escape(key)}[\"']?"
-        setting = re.compile(rf"[ \t]*(?:{quoted}[ \t]*[=.]|\[.*\b{quoted}[ \t]*\])")
-        for number, line in enumerate(self.text.split("\n"), 1):
-            if setting.match(line):
-                return f"{_shown(self.path)}:{number}"
+        own_line = rf"[ \t]*(?:{quoted}[ \t]*[=.]|\[.*\b{quoted}[ \t]*\])"
+        inline = rf".*[{{,][ \t]*{quoted}[ \t]*="
+        for setting in map(re.compile, (own_line, inline)):
+            for number, line in enumerate(self.text.split("\n"), 1):
+                if setting.match(line):
+                    return f"{_shown(self.path)}:{number}"
         return _shown(self.path)
 
     def string(self, key: str, value: object) -> str:
