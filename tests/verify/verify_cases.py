@@ -48,9 +48,9 @@ def plain(X: T.Tensor((4, 32), "float32"), out: T.Tensor((4,), "float32")):
     with T.Kernel(4, threads=32) as row:
 {_inside("32")}
 
-def factory(rows, columns):
+def factory(rows, columns, dtype="float32"):
     @T.prim_func
-    def main(X: T.Tensor((rows, columns), "float32"), out: T.Tensor((rows,), "float32")):
+    def main(X: T.Tensor((rows, columns), dtype), out: T.Tensor((rows,), "float32")):
         with T.Kernel(rows, threads=32) as row:
 {_inside("columns", "    ")}
     return main

@@ -42,7 +42,9 @@ def execute(path: str, code: str) -> ModuleType:
     module.__package__ = package
     sys.modules[name] = module
     try:
-        exec(compile(Path(code).read_bytes(), code, "exec"), module.__dict__)
+        # The file's own `from __future__` counts, not that of this module.
+        compiled = compile(Path(code).read_bytes(), code, "exec", dont_inherit=True)
+        exec(compiled, module.__dict__)
     except Exception as error:
         raise Trouble("load", f"{path}{_line(error, code)}: {short(error)}") from error
     except SystemExit as error:
