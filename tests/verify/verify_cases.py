@@ -93,6 +93,15 @@ def dynamic():
     return main
 
 
+def test_that_launches(rows=4):
+    @T.prim_func
+    def main(X: T.Tensor((rows, 32), "float32"), out: T.Tensor((rows,), "float32")):
+        with T.Kernel(rows, threads=32) as row:
+{_inside("32", "    ")}
+    kernel = tilelang.compile(main, out_idx=[-1])
+    assert kernel(None).sum() == 1
+
+
 class Kernels:
     def method(self, rows):
         @T.prim_func
@@ -149,6 +158,20 @@ def unsupported(rows=4):
             T.call_extern("handle", "my_device_function", X[0, 0])
 {_inside("32", "    ")}
     return main
+
+
+def gives_nothing(rows=4):
+    @T.prim_func
+    def main(X: T.Tensor((rows, 32), "float32"), out: T.Tensor((rows,), "float32")):
+        with T.Kernel(rows, threads=32) as row:
+{_inside("32", "    ")}
+
+def ends(rows=4):
+    @T.prim_func
+    def main(X: T.Tensor((rows, 32), "float32"), out: T.Tensor((rows,), "float32")):
+        with T.Kernel(rows, threads=32) as row:
+{_inside("32", "    ")}
+    raise SystemExit("the end")
 
 
 def dies(rows=4):
