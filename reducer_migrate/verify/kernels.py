@@ -16,14 +16,15 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 class Kernel:
     """A function of the module that is a kernel with reducers, or gives one.
 
-    `spans` are its first and last line, and those of the macros that it calls. `parameters` are
-    those of the function that a caller has to know, with None or the expression of the default;
-    `positions` all of them, tensors too, as a call passes them; `constants` the sizes that an
-    eager kernel takes from `T.const`. `problem` says why it cannot be run, where that is plain
-    from the syntax, and `inner` names the functions inside it.
+    `spans` are its first and last line, decorators included, and those of the macros it calls.
+    `parameters` are those of the function that a caller has to know, with None or the expression
+    of the default; `positions` all of them, tensors too, as a call passes them; `constants` the
+    sizes that an eager kernel takes from `T.const`. `problem` says why it cannot be run, where
+    that is plain from the syntax, and `inner` names the functions inside it.
     """
 
     name: str
+    line: int
     spans: tuple[tuple[int, int], ...]
     parameters: dict[str, ast.expr | None] = field(default_factory=dict)
     positions: tuple[str, ...] = ()
@@ -31,10 +32,6 @@ class Kernel:
     autotuned: bool = False
     problem: str = ""
     inner: tuple[str, ...] = ()
-
-    @property
-    def line(self) -> int:
-        return self.spans[0][0]
 
     def holds(self, line: int) -> bool:
         """Whether a line lies inside the function, or a macro that it calls."""
@@ -108,6 +105,7 @@ def _kernel(owner: _Owner, macros: list[_Owner]) -> Kernel:
     parameters = {} if is_prim_func else _parameters(node, tensors)
     return Kernel(
         name=owner.klass + node.name,
+        line=node.lineno,
         spans=(owner.span, *(macro.span for macro in macros)),
         parameters=parameters,
         positions=tuple(each.arg for each in [*node.args.posonlyargs, *node.args.args]),
@@ -124,7 +122,7 @@ def _kernel(owner: _Owner, macros: list[_Owner]) -> Kernel:
 
 def _uncalled(macro: _Owner) -> Kernel:
     problem = "it is a macro, and no kernel of the file calls it"
-    return Kernel(macro.node.name, (macro.span,), problem=problem)
+    return Kernel(macro.node.name, macro.node.lineno, (macro.span,), problem=problem)
 
 
 def _decorated(node: FunctionNode, word: str) -> bool:

@@ -143,10 +143,6 @@ KEYS = (
         ("colour = 1", f"unknown key 'colour'; known keys are {KEYS}"),
         ("strict = 1", "'strict' must be true or false, not an integer"),
         ("verify = 'M=1'", "'verify' must be a table from name to value, not a string"),
-        (
-            "verify = { M = [[1]] }",
-            "'M' must be a number, a string, a boolean, or a list of them, not a list",
-        ),
         ("strict = 'yes'", "'strict' must be true or false, not a string"),
         ("select = 'RM1'", "'select' must be a list of strings, not a string"),
         ("select = ['RM1', 2]", "'select' must be a list of strings, and holds an integer"),

@@ -150,6 +150,8 @@ def troubled(tilelang: None, tmp_path_factory: pytest.TempPathFactory) -> Done:
         ("needs", "needs rows, columns: pass --args 'rows=...,columns=...'"),
         ("misfit", "`misfit` could not be traced: ZeroDivisionError"),
         ("unsupported", "the SIMT interpreter does not know"),
+        ("gives_nothing", "`gives_nothing` gives no kernel, but a NoneType"),
+        ("ends", "`ends` could not be traced: SystemExit: the end"),
         ("dies", "the process ended with exit code 7"),
         ("hangs", "not done after 60 s"),
     ],
@@ -181,7 +183,9 @@ def test_a_kernel_that_is_not_rewritten_says_why(troubled: Done) -> None:
 def test_the_other_kernels_are_run(troubled: Done) -> None:
     assert troubled.kernels["right"]["verdict"] == "right"
     assert troubled.code == 1
-    assert troubled.err.endswith("8 kernels: 1 right, 1 v2 is wrong, 1 not rewritten, 5 not run.\n")
+    assert troubled.err.endswith(
+        "10 kernels: 1 right, 1 v2 is wrong, 1 not rewritten, 7 not run.\n"
+    )
 
 
 @pytest.mark.usefixtures("tilelang")
@@ -189,7 +193,7 @@ def test_a_file_that_raises_is_said_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "raises.py").write_text(f"{SUM_OF_EIGHT}\nraise KeyError('weights')\n")
     done = run(tmp_path, "raises.py")
     assert done.code == 2
-    assert "total (line 4): raises.py:14: KeyError: 'weights'" in done.out
+    assert "total (line 5): raises.py:14: KeyError: 'weights'" in done.out
 
 
 @pytest.mark.usefixtures("tilelang")

@@ -77,6 +77,7 @@ def test_every_form_of_a_kernel_is_run(tmp_path: Path) -> None:
         "eager": ["X[4,64] float32"],
         "compiled": ["X[4,32] float32"],
         "dynamic": ["X[6,32] float32"],
+        "test_that_launches": ["X[4,32] float32"],
         "Kernels.method": [],
     }
     verdicts = {name: row["verdict"] for name, row in done.kernels.items()}

@@ -48,9 +48,9 @@ def plain(X: T.Tensor((4, 32), "float32"), out: T.Tensor((4,), "float32")):
     with T.Kernel(4, threads=32) as row:
 {_inside("32")}
 
-def factory(rows, columns):
+def factory(rows, columns, dtype="float32"):
     @T.prim_func
-    def main(X: T.Tensor((rows, columns), "float32"), out: T.Tensor((rows,), "float32")):
+    def main(X: T.Tensor((rows, columns), dtype), out: T.Tensor((rows,), "float32")):
         with T.Kernel(rows, threads=32) as row:
 {_inside("columns", "    ")}
     return main
@@ -91,6 +91,15 @@ def dynamic():
         with T.Kernel(n, threads=32) as row:
 {_inside("32", "    ")}
     return main
+
+
+def test_that_launches(rows=4):
+    @T.prim_func
+    def main(X: T.Tensor((rows, 32), "float32"), out: T.Tensor((rows,), "float32")):
+        with T.Kernel(rows, threads=32) as row:
+{_inside("32", "    ")}
+    kernel = tilelang.compile(main, out_idx=[-1])
+    assert kernel(None).sum() == 1
 
 
 class Kernels:
@@ -149,6 +158,20 @@ def unsupported(rows=4):
             T.call_extern("handle", "my_device_function", X[0, 0])
 {_inside("32", "    ")}
     return main
+
+
+def gives_nothing(rows=4):
+    @T.prim_func
+    def main(X: T.Tensor((rows, 32), "float32"), out: T.Tensor((rows,), "float32")):
+        with T.Kernel(rows, threads=32) as row:
+{_inside("32", "    ")}
+
+def ends(rows=4):
+    @T.prim_func
+    def main(X: T.Tensor((rows, 32), "float32"), out: T.Tensor((rows,), "float32")):
+        with T.Kernel(rows, threads=32) as row:
+{_inside("32", "    ")}
+    raise SystemExit("the end")
 
 
 def dies(rows=4):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from .loading import Uncompiled
+from .loading import COMPILED, Uncompiled
 from .protocol import DTYPE, LANGUAGE, Trouble, short
 
 
@@ -24,8 +24,9 @@ def build(module: ModuleType, name: str, arguments: Mapping[str, Any]) -> Built:
     """The kernel that `name` is, or gives when it is called with `arguments`.
 
     A `@T.prim_func` is one; a `@tilelang.jit` function (eager or lazy, autotuned or not) is
-    traced; any other function is called and may return any of these. An autotuned function
-    takes what is not given from its first configuration.
+    traced; any other function is called and may return any of these, or compile one: of a test
+    that compiles a kernel and launches it, that is the kernel. An autotuned function takes what
+    is not given from its first configuration.
 
     Raises:
         Trouble: there is no such name, an argument is missing, or no kernel comes out.
@@ -35,34 +36,50 @@ def build(module: ModuleType, name: str, arguments: Mapping[str, Any]) -> Built:
     except AttributeError:
         raise Trouble("build", f"running the file does not define `{name}`") from None
     given = {key: _value(value) for key, value in arguments.items()}
+    COMPILED.clear()
     try:
         return _kernel(found, name, given)
-    except Trouble:
+    except KeyboardInterrupt:
         raise
-    except Exception as error:
+    # The outcomes of pytest are no Exceptions, and a function may end the process.
+    except BaseException as error:
+        if COMPILED:
+            return _compiled(COMPILED[0])
+        if isinstance(error, Trouble):
+            raise
         raise Trouble("build", f"`{name}` could not be traced: {short(error)}") from error
 
 
 def _kernel(found: Any, name: str, given: dict[str, Any]) -> Built:
     if _is_prim_func(found):
-        return Built(found, {})
+        return _with_configs(found, {})
     if isinstance(found, Uncompiled):
-        return Built(found.prim_func, found.pass_configs or {})
+        return _compiled(found)
     if hasattr(found, "jit_impl"):
         return _traced(found.jit_impl, name, {**_first_config(found, name, given), **given})
     if hasattr(found, "get_tir"):
         return _traced(found, name, given)
     if not callable(found):
-        raise Trouble("build", f"`{name}` is a {type(found).__name__}, not a kernel or a function")
+        raise Trouble("build", f"`{name}` gives no kernel, but a {type(found).__name__}")
     _require(inspect.signature(found), name, given)
     # What a function returns takes the same arguments no more.
     return _kernel(found(**_accepted(inspect.signature(found), given)), name, {})
 
 
+def _compiled(found: Uncompiled) -> Built:
+    return _with_configs(found.prim_func, found.pass_configs or {})
+
+
+def _with_configs(prim_func: Any, pass_configs: Mapping[Any, Any]) -> Built:
+    """A kernel, with the pass configs that it carries itself below those it is compiled with."""
+    carried = (prim_func.attrs or {}).get("tilelang_pass_configs", {})
+    return Built(prim_func, {**dict(carried), **pass_configs})
+
+
 def _traced(jit: Any, name: str, given: dict[str, Any]) -> Built:
     tensors = tuple(getattr(jit.func, "tensor_args", ()))
     _require(jit.signature, name, given, without=tensors)
-    return Built(jit.get_tir(**given), jit.pass_configs or {})
+    return _with_configs(jit.get_tir(**given), jit.pass_configs or {})
 
 
 def _first_config(tuned: Any, name: str, given: dict[str, Any]) -> dict[str, Any]:

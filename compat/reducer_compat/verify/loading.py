@@ -12,14 +12,22 @@ from .protocol import Trouble, short
 
 
 class Uncompiled:
-    """What `tilelang.compile` gives in a worker: the kernel, and how it was to be compiled."""
+    """What compiling gives in a worker: the kernel, and how it was to be compiled."""
 
     def __init__(self, prim_func: Any, pass_configs: Any) -> None:
         self.prim_func = prim_func
         self.pass_configs = pass_configs
 
     def __call__(self, *_: Any, **__: Any) -> Any:
-        raise RuntimeError("the file calls a compiled kernel while it is being imported or built")
+        raise NotLaunchedError("verify runs the kernels itself, and launches none for the file")
+
+
+class NotLaunchedError(RuntimeError):
+    """The file calls a kernel."""
+
+
+#: Every kernel that was to be compiled, in order.
+COMPILED: list[Uncompiled] = []
 
 
 def execute(path: str, code: str) -> ModuleType:
@@ -42,7 +50,9 @@ def execute(path: str, code: str) -> ModuleType:
     module.__package__ = package
     sys.modules[name] = module
     try:
-        exec(compile(Path(code).read_bytes(), code, "exec"), module.__dict__)
+        # The file's own `from __future__` counts, not that of this module.
+        compiled = compile(Path(code).read_bytes(), code, "exec", dont_inherit=True)
+        exec(compiled, module.__dict__)
     except Exception as error:
         raise Trouble("load", f"{path}{_line(error, code)}: {short(error)}") from error
     except SystemExit as error:
@@ -69,10 +79,12 @@ def _line(error: BaseException, code: str) -> str:
 
 
 def _record_compilations() -> None:
-    """`tilelang.compile` would need a CUDA compiler; a worker wants the kernel only."""
+    """Compiling would need a CUDA compiler, and a worker wants the kernel only."""
     import tilelang
+    import tilelang.jit
 
     def record(func: Any = None, *_: Any, pass_configs: Any = None, **__: Any) -> Uncompiled:
-        return Uncompiled(func, pass_configs)
+        COMPILED.append(Uncompiled(func, pass_configs))
+        return COMPILED[-1]
 
-    tilelang.compile = record
+    tilelang.compile = tilelang.jit.compile = record

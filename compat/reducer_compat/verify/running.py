@@ -65,45 +65,45 @@ def on_gpu(built: Built, parameters: tuple[Parameter, ...], request: Request) ->
         Trouble: torch sees no GPU, or the kernel does not compile or run.
     """
     import torch
-    from tilelang.jit import compile as compile_kernel
+    from tilelang.cache import cached
 
     if not torch.cuda.is_available():
         raise Trouble("gpu", "torch sees no GPU")
-    out = [i for i, parameter in enumerate(parameters) if parameter.output]
-    given_by_kernel = any("out_idx" in str(key) for key in (built.prim_func.attrs or {}))
+    own = _allocated(built.prim_func, len(parameters))
     try:
-        kernel = compile_kernel(
-            built.prim_func,
-            out_idx=None if given_by_kernel else out or None,
-            pass_configs=_strings(built.pass_configs),
+        kernel = cached(
+            func=built.prim_func, out_idx=own or None, pass_configs=_strings(built.pass_configs)
         )
-        return Ran({variant: _launch(kernel, parameters, out, request, variant)
-                    for variant in VARIANTS})  # fmt: skip
+        return Ran({v: _launch(kernel, own, parameters, request, v) for v in VARIANTS})
     except Exception as error:
         raise Trouble("run", f"it fails on the GPU: {short(error)}") from error
 
 
+def _allocated(prim_func: Any, count: int) -> list[int]:
+    """The positions of the tensors that an eager kernel allocates itself, with `T.empty`."""
+    named = (prim_func.attrs or {}).get("tilelang_out_idx")
+    named = getattr(prim_func, "out_idx_override", None) if named is None else named
+    return [int(position) % count for position in named or ()]
+
+
 def _launch(
-    kernel: Any, parameters: tuple[Parameter, ...], out: list[int], request: Request, variant: str
+    kernel: Any,
+    own: list[int],
+    parameters: tuple[Parameter, ...],
+    request: Request,
+    variant: str,
 ) -> Arrays:
+    """Run a compiled kernel; all tensors but its own are passed, and change in place."""
     import torch
 
-    given = [
-        value if parameter.shape is None else _tensor(value, parameter.dtype)
-        for parameter, value in zip(
-            parameters, arguments(parameters, request, variant), strict=True
-        )
-    ]
-    results = kernel(*[value for i, value in enumerate(given) if i not in out])
+    values = zip(parameters, arguments(parameters, request, variant), strict=True)
+    given = [v if p.shape is None else _tensor(v, p.dtype) for p, v in values]
+    results = kernel(*[value for i, value in enumerate(given) if i not in own])
     results = results if isinstance(results, (list, tuple)) else [results]
-    for position, tensor in zip(out, results, strict=False):
+    for position, tensor in zip(own, results, strict=False):
         given[position] = tensor
     torch.cuda.synchronize()
-    return {
-        parameter.name: _array(value)
-        for parameter, value in zip(parameters, given, strict=True)
-        if parameter.written
-    }
+    return {p.name: _array(v) for p, v in zip(parameters, given, strict=True) if p.written}
 
 
 def arguments(parameters: tuple[Parameter, ...], request: Request, variant: str) -> list[Any]:
