@@ -29,6 +29,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -62,18 +63,20 @@ class Process:
     variants: tuple[str, ...]
     environment: dict[str, str]
     jobs: int
+    log: Path | None = None
     process: Any = None
     answers: queue.Queue[str] = field(default_factory=queue.Queue)
     kernels: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
     def start(self) -> None:
         self.answers = queue.Queue()
+        log = self.log.open("ab") if self.log else subprocess.DEVNULL
         self.process = subprocess.Popen(
             [sys.executable, "-m", "kernel_bench.worker"],
             env={**os.environ, **self.environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=log,
             text=True,
             cwd=HERE,
         )
@@ -123,7 +126,7 @@ class Process:
             self.process.wait()
 
 
-def processes(folder: Path | None, cache: Path) -> list[Process]:
+def processes(folder: Path | None, cache: Path, logs: Path | None) -> list[Process]:
     """Two processes a release: without the runtime, and with it."""
     releases = _releases(folder)
     jobs = max(2, (os.cpu_count() or 2) // (2 * len(releases)))
@@ -141,7 +144,8 @@ def processes(folder: Path | None, cache: Path) -> list[Process]:
                 "REDUCER_COMPAT": mode,
                 "TILELANG_CACHE_DIR": str(cache / f"{release}-{mode}"),
             }
-            found.append(Process(release, variants, environment, jobs))
+            log = logs / f"{release}-{mode}.log" if logs else None
+            found.append(Process(release, variants, environment, jobs, log))
     return found
 
 
@@ -245,8 +249,11 @@ def _row(case: Case, release: str, entries: Sequence[Entry]) -> table.Row:
     )
 
 
-def run(workers: Sequence[Process], cases: Sequence[Case], pairs: int) -> Iterator[table.Row]:
-    """Compile everything, then measure kernel by kernel."""
+def run(
+    workers: Sequence[Process], cases: Sequence[Case], pairs: int, seconds: float
+) -> Iterator[table.Row]:
+    """Compile everything, then measure kernel by kernel while there is time."""
+    end = time.monotonic() + seconds
     for worker in workers:
         worker.start()
     names = [case.name for case in cases]
@@ -254,7 +261,8 @@ def run(workers: Sequence[Process], cases: Sequence[Case], pairs: int) -> Iterat
     with ThreadPoolExecutor(len(alive) or 1) as pool:
         list(pool.map(lambda worker: worker.compile(names), alive))
     for case in cases:
-        yield from rows(case, measure(case, alive, pairs))
+        if time.monotonic() < end:
+            yield from rows(case, measure(case, alive, pairs))
 
 
 def chosen_cases(only: str, quick: bool) -> list[Case]:
@@ -269,14 +277,16 @@ def main() -> int:
     parser.add_argument("--only", default="", help="kernels whose name holds one of these words")
     parser.add_argument("--quick", action="store_true", help="one kernel of each kind")
     parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="stop measuring after")
+    parser.add_argument("--logs", type=Path, help="keep what the processes print in this folder")
     parser.add_argument("--json", type=Path, help="write everything that was measured here")
     options = parser.parse_args()
     cases = chosen_cases(options.only, options.quick)
     found: list[table.Row] = []
     with tempfile.TemporaryDirectory() as cache:
-        workers = processes(options.releases, Path(cache))
+        workers = processes(options.releases, Path(cache), options.logs)
         try:
-            for row in run(workers, cases, options.pairs):
+            for row in run(workers, cases, options.pairs, options.seconds):
                 found.append(row)
                 print(table.line(row), file=sys.stderr, flush=True)
         finally:
