@@ -29,6 +29,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -62,18 +63,20 @@ class Process:
     variants: tuple[str, ...]
     environment: dict[str, str]
     jobs: int
+    log: Path | None = None
     process: Any = None
     answers: queue.Queue[str] = field(default_factory=queue.Queue)
     kernels: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
     def start(self) -> None:
         self.answers = queue.Queue()
+        log = self.log.open("ab") if self.log else subprocess.DEVNULL
         self.process = subprocess.Popen(
             [sys.executable, "-m", "kernel_bench.worker"],
             env={**os.environ, **self.environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=log,
             text=True,
             cwd=HERE,
         )
@@ -123,8 +126,13 @@ class Process:
             self.process.wait()
 
 
-def processes(folder: Path | None, cache: Path) -> list[Process]:
-    """Two processes a release: without the runtime, and with it."""
+def processes(
+    folder: Path | None, cache: Path, logs: Path | None, wanted: Sequence[str]
+) -> list[Process]:
+    """Two processes a release, without the runtime and with it, as far as they are wanted.
+
+    Each of `wanted` is a variant, or a variant of one release: ``ours@0.1.13``.
+    """
     releases = _releases(folder)
     jobs = max(2, (os.cpu_count() or 2) // (2 * len(releases)))
     found = []
@@ -141,7 +149,11 @@ def processes(folder: Path | None, cache: Path) -> list[Process]:
                 "REDUCER_COMPAT": mode,
                 "TILELANG_CACHE_DIR": str(cache / f"{release}-{mode}"),
             }
-            found.append(Process(release, variants, environment, jobs))
+            named = tuple(v for v in variants if v in wanted or f"{v}@{release}" in wanted)
+            if not named:
+                continue
+            log = logs / f"{release}-{mode}.log" if logs else None
+            found.append(Process(release, named, environment, jobs, log))
     return found
 
 
@@ -190,10 +202,13 @@ def measure(case: Case, workers: Sequence[Process], pairs: int) -> list[Entry]:
         if variant == "torch" or (case.name, variant) in worker.kernels
     ]
     loaded = [entry for entry in entries if _load(case, entry)]
+    busy = [worker for worker in workers if any(entry.process is worker for entry in loaded)]
     for turn in range(pairs):
-        for entry in loaded if turn % 2 == 0 else reversed(loaded):
-            answer = entry.process.ask(do="time", variant=entry.variant)
-            entry.samples.append(answer.get("us", math.nan))
+        for worker in busy if turn % 2 == 0 else reversed(busy):
+            times = worker.ask(do="time").get("us", {})
+            for entry in loaded:
+                if entry.process is worker:
+                    entry.samples.append(times.get(entry.variant, math.nan))
     for worker in workers:
         worker.ask(do="drop")
     return entries
@@ -212,19 +227,17 @@ def _load(case: Case, entry: Entry) -> bool:
 
 def rows(case: Case, entries: Sequence[Entry]) -> list[table.Row]:
     """A row for each release."""
-    releases = dict.fromkeys(entry.process.release for entry in entries)
+    releases = dict.fromkeys(e.process.release for e in entries if e.variant == "ours")
     return [_row(case, release, entries) for release in releases]
 
 
 def _row(case: Case, release: str, entries: Sequence[Entry]) -> table.Row:
-    chosen = {
-        entry.variant: entry
-        for entry in entries
-        if entry.variant in ("native", "torch") or entry.process.release == release
-    }
-    ours = chosen.pop("ours", None)
-    if ours is None:
-        return table.Row(case.name, release, problem={"ours": "was not compiled"})
+    ours = next(e for e in entries if (e.variant, e.process.release) == ("ours", release))
+    chosen = {}
+    for entry in entries:
+        mine = entry.process.release == release
+        if entry.variant in ("native", "torch") or (entry.variant != "ours" and mine):
+            chosen[entry.variant] = entry
     us = None
     if len(ours.samples) > 1:
         us = tuple(statistics.quantiles(ours.samples, n=4))
@@ -245,8 +258,11 @@ def _row(case: Case, release: str, entries: Sequence[Entry]) -> table.Row:
     )
 
 
-def run(workers: Sequence[Process], cases: Sequence[Case], pairs: int) -> Iterator[table.Row]:
-    """Compile everything, then measure kernel by kernel."""
+def run(
+    workers: Sequence[Process], cases: Sequence[Case], pairs: int, seconds: float
+) -> Iterator[table.Row]:
+    """Compile everything, then measure kernel by kernel while there is time."""
+    end = time.monotonic() + seconds
     for worker in workers:
         worker.start()
     names = [case.name for case in cases]
@@ -254,7 +270,10 @@ def run(workers: Sequence[Process], cases: Sequence[Case], pairs: int) -> Iterat
     with ThreadPoolExecutor(len(alive) or 1) as pool:
         list(pool.map(lambda worker: worker.compile(names), alive))
     for case in cases:
-        yield from rows(case, measure(case, alive, pairs))
+        start = time.monotonic()
+        if start < end:
+            yield from rows(case, measure(case, alive, pairs))
+            print(f"  {time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)
 
 
 def chosen_cases(only: str, quick: bool) -> list[Case]:
@@ -269,14 +288,23 @@ def main() -> int:
     parser.add_argument("--only", default="", help="kernels whose name holds one of these words")
     parser.add_argument("--quick", action="store_true", help="one kernel of each kind")
     parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument(
+        "--variants",
+        default="ours,native,stock,per_tile,torch",
+        help="what to measure; of one release: ours@0.1.13",
+    )
+    parser.add_argument("--seconds", type=float, default=math.inf, help="stop measuring after")
+    parser.add_argument("--logs", type=Path, help="keep what the processes print in this folder")
     parser.add_argument("--json", type=Path, help="write everything that was measured here")
     options = parser.parse_args()
     cases = chosen_cases(options.only, options.quick)
     found: list[table.Row] = []
     with tempfile.TemporaryDirectory() as cache:
-        workers = processes(options.releases, Path(cache))
+        workers = processes(
+            options.releases, Path(cache), options.logs, options.variants.split(",")
+        )
         try:
-            for row in run(workers, cases, options.pairs):
+            for row in run(workers, cases, options.pairs, options.seconds):
                 found.append(row)
                 print(table.line(row), file=sys.stderr, flush=True)
         finally:

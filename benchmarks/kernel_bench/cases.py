@@ -245,4 +245,4 @@ def _latency() -> list[Case]:
 
 def all_cases() -> list[Case]:
     """Every row, in the order of the table."""
-    return [*_streaming(), *_rows(), *_latency()]
+    return [*_rows(), *_latency(), *_streaming()]

@@ -4,7 +4,7 @@ Started by `benchmarks/kernels.py`. Reads a JSON command a line and answers each
 
     {"do": "compile", "cases": [...], ...}        {"kernels": [what became of each]}
     {"do": "load", "case": c, "variant": v}       {"error": relative error, "launches": n, ...}
-    {"do": "time", "variant": v}                  {"us": microseconds a launch}
+    {"do": "time"}                                {"us": {variant: microseconds a launch}}
     {"do": "drop"}                                {}
 
 An answer with `failed` as text says why there is none; after one with `broken` the CUDA context
@@ -32,7 +32,7 @@ from kernel_bench.cases import Case, all_cases
 #: Which module holds the kernels of a variant; `torch` is the reference as it stands.
 MODULES = {"ours": "shipped", "native": "shipped", "stock": "legacy", "per_tile": "per_tile"}
 #: Microseconds that one measurement should take at least.
-SAMPLE_US = 1500.0
+SAMPLE_US = 800.0
 #: Launches in one CUDA graph, at most.
 MOST_LAUNCHES = 200
 
@@ -99,6 +99,7 @@ class Bench:
         self._binaries.install()
         self._loaded: dict[str, Loaded] = {}
         self._inputs: tuple[str, list[torch.Tensor]] = ("", [])
+        self._exact: tuple[torch.Tensor, ...] = ()
 
     def compile(self, cases: list[str], variants: list[str], jobs: int) -> Answer:
         """Compile all of `cases` in all of `variants` that have them."""
@@ -143,30 +144,24 @@ class Bench:
         if found is None:
             self._loaded[variant] = _repeatable(lambda: this.reference(*inputs))
             return {"error": 0.0, "right": True}
+        if not self._exact:
+            self._exact = tuple(this.reference(*(tensor.double() for tensor in inputs)))
         outputs = [torch.empty(s, dtype=getattr(torch, d), device="cuda") for s, d in this.outputs]
         for output in outputs:
             output.fill_(float("nan"))
         found.kernel(*inputs, *outputs)
         torch.cuda.synchronize()
-        error = max(map(relative_error, outputs, _exact(this, inputs)))
+        error = max(map(relative_error, outputs, self._exact))
         self._loaded[variant] = _repeatable(lambda: found.kernel(*inputs, *outputs))
         return {"error": error, "right": error <= this.tolerance}
 
-    def time(self, variant: str) -> Answer:
-        """Microseconds of one launch, after one repetition that is not counted."""
-        loaded = self._loaded[variant]
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        loaded.repeat()
-        start.record()
-        loaded.repeat()
-        end.record()
-        end.synchronize()
-        return {"us": start.elapsed_time(end) * 1000 / loaded.launches}
+    def time(self) -> Answer:
+        """Microseconds of one launch of each loaded variant."""
+        return {"us": {variant: _timed(loaded) for variant, loaded in self._loaded.items()}}
 
     def drop(self) -> Answer:
-        """Let go of what is loaded."""
-        self._loaded, self._inputs = {}, ("", [])
-        torch.cuda.empty_cache()
+        """Let go of what is loaded; the memory is kept for the next kernel."""
+        self._loaded, self._inputs, self._exact = {}, ("", []), ()
         return {}
 
     def answer(self, command: Answer) -> Answer:
@@ -195,10 +190,15 @@ def relative_error(got: torch.Tensor, wanted: torch.Tensor) -> float:
     return float("inf") if difference != difference else difference / scale
 
 
-def _exact(case: Case, inputs: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    exact = tuple(case.reference(*(tensor.double() for tensor in inputs)))
-    torch.cuda.empty_cache()
-    return exact
+def _timed(loaded: Loaded) -> float:
+    """Microseconds of one launch, after one repetition that is not counted."""
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    loaded.repeat()
+    start.record()
+    loaded.repeat()
+    end.record()
+    end.synchronize()
+    return float(start.elapsed_time(end) * 1000 / loaded.launches)
 
 
 def _repeatable(run: Callable[[], Any]) -> Loaded:

@@ -63,6 +63,15 @@ class Adapter:
         """Whether a barrier is moved out of a branch whose condition loads memory, and lost."""
         return self.release < Release.parse("0.1.9")
 
+    @property
+    def partitions_stores_alone(self) -> bool:
+        """Whether a `T.Parallel` loop that stores to no shared buffer runs whole in each thread.
+
+        So it is in 0.1.9 and 0.1.10, whatever layout the loop has; before, loads count too, and
+        after, accesses of fragments. A pointer to a shared buffer counts as a store.
+        """
+        return Release.parse("0.1.9") <= self.release < Release.parse("0.1.11")
+
     def op(self, name: str) -> Any:
         """A builtin operator of TIR, for instance `call_extern`."""
         return self.tvm.ir.Op.get(f"{self.tir.__name__.rsplit('.', 1)[-1]}.{name}")

@@ -9,7 +9,7 @@ the first six kinds, `carry` turns them into code and into the others:
     store     acc[0..], what, location, value, indices...
     finalize  acc[0..], batch, location[, dst[0..]]
     line      location, of the statement that follows
-    partial   op, partial[0], flat index, value, thread
+    partial   op, partial[0], flat index, value, thread[, pointer]
     hold      fragment[0..]
 
 A marker that reaches code generation is a call of an undeclared function: it cannot compile

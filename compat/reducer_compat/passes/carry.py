@@ -18,23 +18,35 @@ from reducer_compat.passes import build, hold, spread
 from reducer_compat.passes.collect import Collected
 from reducer_compat.passes.collective import Storage, close_epoch, open_epoch, storage
 from reducer_compat.passes.participants import is_pipelined, participating
-from reducer_compat.passes.plan import Plan
+from reducer_compat.passes.plan import Plan, dtype_bytes
 from reducer_compat.passes.sites import LAYOUT, Rows, Site, rows_of
 from reducer_rules.timeline import Init
 
 
 def carry(func: Any, collected: Collected, sites: tuple[Site, ...], plans: tuple[Plan, ...]) -> Any:
     """The kernel with its markers turned into code."""
+    sizes = _shared_sizes(func) | {dtype_bytes(plan.reducer.dtype) for plan in plans}
     carrier = _Carrier(
         collected,
         sites,
-        tuple(storage(plan) for plan in plans),
+        tuple(storage(plan, len(sizes) > 1) for plan in plans),
         hold.floating(func.body),
         any(is_pipelined(stmt) for stmt in tree.walk(func.body)),
     )
     body = tree.transform(func.body, carrier.enter)
     body = tree.transform(body, carrier.allocate)
     return func.with_body(body)
+
+
+def _shared_sizes(func: Any) -> set[int]:
+    """The sizes in bytes of what the kernel keeps in shared memory."""
+    return {
+        dtype_bytes(str(buffer.dtype))
+        for stmt in tree.walk(func.body)
+        if isinstance(stmt, adapter().block)
+        for buffer in stmt.alloc_buffers
+        if str(buffer.scope()).startswith("shared")
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +125,7 @@ class _Carrier:
             _slot(store, found),
             found.args[4],
             store.plan.thread,
+            *_spreads_the_loop(store),
         )
         return adapter().tir.Evaluate(call)
 
@@ -150,6 +163,16 @@ class _Carrier:
             return loop
         annotations = {**dict(loop.annotations.items()), LAYOUT: spread.layout(site, *found)}
         return adapter().for_loop(loop, annotations=annotations)
+
+
+def _spreads_the_loop(store: Storage) -> list[Any]:
+    """What a waiting update mentions so that TileLang spreads its loop over the threads."""
+    here = adapter()
+    if not here.partitions_stores_alone:
+        return []
+    one = build.integer(1)
+    pointer = here.tvm.ir.Op.get("tl.access_ptr")
+    return [here.tir.Call("handle", pointer, [marker.origin(store.exchange), one, one])]
 
 
 def _slot(store: Storage, found: Marker) -> Any:

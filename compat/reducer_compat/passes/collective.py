@@ -23,12 +23,20 @@ from reducer_rules.timeline import Init
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """The buffers of one reducer. `seed` is None where every epoch opens at the identity."""
+    """The buffers of one reducer.
+
+    Attributes:
+        seed: None where every epoch opens at the identity.
+        fenced: shared memory holds elements of other sizes too. TileLang lays buffers whose
+            lives do not overlap over each other, and then looks for the barriers they need by
+            the numbers of elements, not of bytes: it may leave one out.
+    """
 
     plan: Plan
     partial: Any
     exchange: Any
     seed: Any
+    fenced: bool
 
     @property
     def reducer(self) -> Reducer:
@@ -40,7 +48,7 @@ class Storage:
         return found if self.seed is None else [*found, self.seed]
 
 
-def storage(plan: Plan) -> Storage:
+def storage(plan: Plan, fenced: bool) -> Storage:
     """Declare the buffers of one reducer."""
     reducer = plan.reducer
     name, dtype = reducer.name, reducer.dtype
@@ -50,6 +58,7 @@ def storage(plan: Plan) -> Storage:
         build.buffer(f"{name}_partial", plan.slots, dtype, "local"),
         build.buffer(f"{name}_exchange", plan.writers * plan.chunk, dtype, "shared.dyn"),
         build.buffer(f"{name}_seed", 1, dtype, "local") if seeded else None,
+        fenced,
     )
 
 
@@ -95,9 +104,10 @@ def _exchange(store: Storage, dst: Any, first: Any, chunk: Any, exposed: bool) -
         publish = participating(plan.thread, plan.threads, publish)
         if not str(dst.scope()).startswith("local"):
             gather = participating(plan.thread, plan.threads, gather)
-    if not (adapter().loses_barriers and store.reducer.closes_in_branch):
-        return tree.sequence([publish, gather])
-    return tree.sequence([build.barrier(), publish, build.barrier(), gather])
+    lost = adapter().loses_barriers and store.reducer.closes_in_branch
+    before = build.barrier() if lost or store.fenced else tree.nothing()
+    between = build.barrier() if lost else tree.nothing()
+    return tree.sequence([before, publish, between, gather])
 
 
 def _open_to_narrowing(store: Storage, publish: Any) -> Any:
