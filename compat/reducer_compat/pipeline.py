@@ -23,6 +23,7 @@ from reducer_compat.passes.check import check
 from reducer_compat.passes.collect import collect
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.guard import guard
+from reducer_compat.passes.native import choose, to_native
 from reducer_compat.passes.normalize import normalize
 from reducer_compat.passes.participants import narrowed
 from reducer_compat.passes.plan import plan
@@ -32,8 +33,9 @@ from reducer_compat.passes.recognize import uses_reducers
 from reducer_compat.passes.registers import share_registers
 from reducer_compat.passes.residue import residue
 from reducer_compat.passes.sites import find_sites, is_fragment
+from reducer_compat.passes.split import rejoin
 
-#: On a kernel between `carry` and `residue`.
+#: On a kernel between `carry` and `residue`: the number of its participants.
 ATTRIBUTE = "reducer_compat"
 
 
@@ -60,14 +62,21 @@ def prepare(original: Any, mod: Any) -> Any:
 
 
 def lower_markers(func: Any) -> Any:
-    """collect, check, plan and carry, on one kernel; what it said stays with it for the proof."""
+    """collect, check, plan and carry, on one kernel; what it said stays with it for the proof.
+
+    Where mode auto leaves it to TileLang's own reducers, it becomes theirs instead.
+    """
     collected = collect(func)
     check(collected)
-    func = tag(normalize(func))
+    func = normalize(func)
     sites = find_sites(func)
     admit(func, collected, sites)
+    if choose(func, collected, sites):
+        return to_native(func, collected)
+    func = tag(func)
+    sites = find_sites(func)
     carried = carry(func, collected, sites, plan(collected, sites))
-    return keep(carried.with_attr(ATTRIBUTE, True), func.body)
+    return keep(carried.with_attr(ATTRIBUTE, collected.threads), func.body)
 
 
 def after_inference(original: Any, mod: Any) -> Any:
@@ -77,7 +86,8 @@ def after_inference(original: Any, mod: Any) -> Any:
         return original(mod)
     mod = _explained(original, mod, mine)
     for name in mine:
-        func = pin(guard(project(narrowed(mod[name]))))
+        func = rejoin(mod[name], str(name.name_hint), int(mod[name].attrs[ATTRIBUTE]))
+        func = pin(guard(project(narrowed(func))))
         _proved(func, "planned")
         mod = _updated(mod, name, func)
     return mod
