@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -170,8 +171,8 @@ class Passes:
         found = {
             name: value
             for name, value in vars(pipeline).items()
-            if callable(value)
-            and str(getattr(value, "__module__", "")).startswith("reducer_compat.passes.")
+            if isinstance(value, FunctionType)
+            and value.__module__.startswith("reducer_compat.passes.")
         }
         for name, function in found.items():
             setattr(pipeline, name, self._around(name, function))
