@@ -14,10 +14,10 @@ semantics of TileLang's second reducer design, on every tested release and from 
 `REDUCER_COMPAT_PLAN=wide` keeps one partial per participant and output, for comparison.
 """
 
+from reducer_compat.choice import Choice
 from reducer_compat.errors import ReducerError, UnsupportedTileLangError
 from reducer_compat.install import Status, install, status, uninstall
 from reducer_compat.modes import Mode
-from reducer_compat.passes.native import Choice
 
 __version__ = "0.1.0"
 

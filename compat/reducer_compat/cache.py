@@ -4,6 +4,7 @@
 |---|---|---|
 | kernels, in memory and on disk | TIR, target, configs | salted where there are reducers |
 | the autotuner's, in memory and on disk | source text, configs | salted where one is mentioned |
+| 0.1.11's frontend cache, on disk | source text, arguments | salted where one is mentioned |
 | kernels and traces of a `@tilelang.jit` object | arguments | emptied when the salt changes |
 | results of an `@autotune` object | arguments | emptied when the salt changes |
 
@@ -34,6 +35,8 @@ State = tuple[int, str, str]
 _OBJECTS: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 #: On an object: the state under which its caches were filled.
 _FILLED_UNDER = "_reducer_compat_state"
+#: What a key of 0.1.11's frontend cache is made of.
+_BY_SOURCE = "_frontend_cache_key_data"
 #: Installing and uninstalling begin a new one.
 _GENERATIONS = itertools.count(1)
 _generation = 0
@@ -49,10 +52,9 @@ def version() -> str:
 
     digest = hashlib.sha256()
     package = Path(__file__).parent
-    for path in sorted([*package.glob("*.py"), *package.glob("passes/*.py")]):
-        digest.update(path.name.encode() + path.read_bytes())
-    for path in sorted(package.glob("surface/*.py")):
-        digest.update(path.read_bytes())
+    parts = [package.glob("*.py"), package.glob("passes/**/*.py"), package.glob("surface/*.py")]
+    for path in sorted(itertools.chain(*parts)):
+        digest.update(str(path.relative_to(package)).encode() + path.read_bytes())
     return f"{__version__}+{digest.hexdigest()[:16]}"
 
 
@@ -73,6 +75,8 @@ def patch(replace: Replace) -> None:
 
     replace(KernelCache, "_generate_key", _kernel_key(KernelCache._generate_key))
     replace(AutoTuner, "generate_cache_key", _tuner_key(AutoTuner.generate_cache_key))
+    if hasattr(JITImpl, _BY_SOURCE):
+        replace(JITImpl, _BY_SOURCE, _source_key(getattr(JITImpl, _BY_SOURCE)))
     replace(JITImpl, "__call__", _current(JITImpl.__call__))
     replace(JITImpl, "get_tir", _current(JITImpl.get_tir))
     replace(AutoTuneImpl, "__call__", _current(AutoTuneImpl.__call__))
@@ -117,6 +121,15 @@ def _tuner_key(original: Callable[..., str | None]) -> Callable[..., str | None]
     def call(self: Any, *args: Any, **kwargs: Any) -> str | None:
         key = original(self, *args, **kwargs)
         return salted(key) if key is not None and mentions_reducer(self.fn) else key
+
+    return call
+
+
+def _source_key(original: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        parts = original(self, *args, **kwargs)
+        return {**parts, "lowering": salt()} if mentions_reducer(self.func) else parts
 
     return call
 

@@ -1,4 +1,8 @@
-"""Put the runtime into TileLang, and take it out again."""
+"""Put the runtime into TileLang, and take it out again.
+
+What does the work is imported when it is put in place: `REDUCER_COMPAT=off` costs nothing, and
+what is wrong with TileLang is said before anything else is asked of the environment.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from reducer_compat import baseline, cache
 from reducer_compat.adapter import SURFACE_MODULES, adapter
+from reducer_compat.choice import Choice, choices
 from reducer_compat.modes import Mode, mode
-from reducer_compat.passes.native import Choice, choices
-from reducer_compat.passes.prove.verdict import Verdict, history
-from reducer_compat.pipeline import SPLICES, retried, spliced
-from reducer_compat.surface import language, stores
-from reducer_rules.timeline import InitForm
+from reducer_compat.verdict import Verdict, history
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def install() -> Status:
             except BaseException:
                 _PATCHES.restore()
                 raise
-            cache.forget_objects()
+            _forget_objects()
     return status()
 
 
@@ -89,7 +89,7 @@ def uninstall() -> Status:
     with _PATCHES.lock:
         if _PATCHES.saved:
             _PATCHES.restore()
-            cache.forget_objects()
+            _forget_objects()
     return status()
 
 
@@ -104,7 +104,15 @@ def status() -> Status:
     return Status(bool(_PATCHES.saved), chosen, release, names, history(), choices())
 
 
+def _forget_objects() -> None:
+    from reducer_compat.cache import forget_objects
+
+    forget_objects()
+
+
 def _patch_all() -> None:
+    from reducer_compat import baseline, cache
+
     _patch_surface()
     _patch_passes()
     cache.patch(_PATCHES.replace)
@@ -113,6 +121,8 @@ def _patch_all() -> None:
 
 def _patch_surface() -> None:
     from tilelang.language.eager.builder import Builder
+
+    from reducer_compat.surface import stores
 
     for module in _surface_modules():
         for name, function in _surface(module).items():
@@ -133,6 +143,9 @@ def _surface_modules() -> list[Any]:
 
 
 def _surface(module: Any) -> dict[str, Callable[..., Any]]:
+    from reducer_compat.surface import language
+    from reducer_rules.timeline import InitForm
+
     ours = (
         language.alloc_reducer,
         language.reducer_init,
@@ -149,6 +162,8 @@ def _surface(module: Any) -> dict[str, Callable[..., Any]]:
 
 def _patch_passes() -> None:
     import tilelang.transform as transform
+
+    from reducer_compat.pipeline import SPLICES, retried, spliced
 
     for name, around in SPLICES.items():
         _PATCHES.replace(transform, name, spliced(getattr(transform, name), around))

@@ -147,8 +147,9 @@ def test_a_missing_tilelang_is_said() -> None:
     assert f"fix: install tilelang (0.1.8 to 0.1.15 were tested), or {OFF}" in errors
 
 
-def test_off_does_not_import_tilelang() -> None:
+def test_off_imports_nothing_heavy() -> None:
+    heavy = "{'tilelang', 'tvm', 'torch', 'numpy'}"
     code, printed, errors = python(
-        "import sys, reducer_compat; print('tilelang' in sys.modules)", REDUCER_COMPAT="off"
+        f"import sys, reducer_compat; print({heavy} & set(sys.modules))", REDUCER_COMPAT="off"
     )
-    assert (code, printed) == (0, "False\n"), errors
+    assert (code, printed) == (0, "set()\n"), errors

@@ -175,6 +175,18 @@ def test_a_called_jit_object_compiles_again_in_every_state(
     assert kernels[0].get_kernel_source() == kernels[3].get_kernel_source()
 
 
+def test_a_called_jit_object_without_reducers_is_compiled_once(
+    environment: Environment, nvcc: list[str]
+) -> None:
+    """Found again by its source text (0.1.11), or by its key."""
+    make = scaling()
+    for enter in STATES:
+        enter(environment)
+        make(64)
+        scaling()(64)
+    assert len(nvcc) == 1
+
+
 def test_what_was_compiled_while_the_mode_changed_is_not_kept(
     environment: Environment, nvcc: list[str]
 ) -> None:

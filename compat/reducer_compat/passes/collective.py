@@ -1,13 +1,14 @@
 """Open and close an epoch: identities in, and one value for each output out.
 
-A close is shuffles within the warp, an exchange through shared memory, and a loop over the
-outputs that combines what was exchanged. TileLang places the barrier between the two, over the
+A close is shuffles within the warp, an exchange through shared memory (but not of one output of
+one warp, which the shuffles leave in every lane), and a loop over the outputs that combines what
+was exchanged. TileLang places the barrier between the two, over the
 threads that run them, also under warp specialization.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from reducer_compat.passes.participants import participating
 from reducer_compat.passes.plan import Plan, dtype_bytes
 from reducer_compat.passes.project import HANDOVER, WRITERS, marked
 from reducer_compat.passes.sites import is_fragment
+from reducer_rules.monoid import identity
 from reducer_rules.timeline import Init
 
 #: Bytes of static shared memory that the exchanges of a kernel take together, at most; a block
@@ -41,7 +43,7 @@ class Storage:
 
     @property
     def buffers(self) -> list[Any]:
-        found = [self.partial, self.exchange]
+        found = [self.partial] if _everywhere(self.plan) else [self.partial, self.exchange]
         return found if self.seed is None else [*found, self.seed]
 
 
@@ -64,13 +66,21 @@ def storages(plans: Sequence[Plan]) -> tuple[Storage, ...]:
 def _storage(plan: Plan, scope: str) -> Storage:
     reducer = plan.reducer
     name, dtype = reducer.name, reducer.dtype
-    seeded = any(isinstance(e, Init) and e.fill is not None for e in reducer.events)
+    seeded = any(_enters(e, reducer) for e in reducer.events if isinstance(e, Init))
     return Storage(
         plan,
         build.buffer(f"{name}_partial", plan.slots, dtype, "local"),
         build.buffer(f"{name}_exchange", plan.writers * plan.chunk, dtype, scope),
         build.buffer(f"{name}_seed", 1, dtype, "local") if seeded else None,
     )
+
+
+def _enters(opening: Init, reducer: Reducer) -> bool:
+    """Whether an epoch opens with a seed; v1's clear of a sum is no more than its identity."""
+    fill = opening.fill
+    if fill is None:
+        return False
+    return fill.number is None or fill.number != identity(reducer.op, reducer.dtype)
 
 
 def open_epoch(store: Storage, seed: Any) -> Any:
@@ -94,10 +104,32 @@ def close_epoch(store: Storage, dst: Any, exposed: bool) -> Any:
     if plan.open:
         return _exchange(store, dst, 0, None, exposed)
     shuffled = _shuffle(store)
+    if _everywhere(plan):
+        return tree.sequence([shuffled, _combine(store, dst, exposed)])
     if chunks == 1:
         return tree.sequence([shuffled, _exchange(store, dst, 0, None, exposed)])
     turns = build.serial(chunks, lambda c: _turn(store, dst, c, exposed))
     return tree.sequence([shuffled, turns])
+
+
+def _everywhere(plan: Plan) -> bool:
+    """Whether the shuffles alone give every participant the only output."""
+    return plan.outputs == 1 and plan.lanes == plan.threads
+
+
+def _combine(store: Storage, dst: Any, exposed: bool) -> Any:
+    """Write the only output, which every participant has."""
+    plan, total = store.plan, build.load(store.partial, 0)
+    if store.seed is not None:
+        total = monoids.combine(plan.reducer.op, build.load(store.seed, 0), total)
+    written = _over_outputs(store, dst, lambda indices: build.store(dst, total, *indices))
+    if exposed and not str(dst.scope()).startswith("local"):
+        return participating(plan.thread, plan.threads, written)
+    return written
+
+
+def _extents(store: Storage) -> list[int]:
+    return [extent or 1 for extent in store.reducer.shape]
 
 
 def _turn(store: Storage, dst: Any, chunk: Any, exposed: bool) -> Any:
@@ -172,7 +204,7 @@ def _publish(store: Storage, chunk: Any) -> Any:
 def _gather(store: Storage, dst: Any, chunk: Any) -> Any:
     """Combine what was exchanged into the destination, with the destination's own layout."""
     plan, reducer = store.plan, store.reducer
-    extents = [extent or 1 for extent in reducer.shape]
+    extents = _extents(store)
 
     def one(indices: list[Any]) -> Any:
         output = build.flat(indices, extents)
@@ -196,6 +228,12 @@ def _gather(store: Storage, dst: Any, chunk: Any) -> Any:
         first = chunk * plan.chunk
         return build.guarded([output >= first, output < first + plan.chunk], combined)
 
+    return _over_outputs(store, dst, one)
+
+
+def _over_outputs(store: Storage, dst: Any, one: Callable[[list[Any]], Any]) -> Any:
+    """Run `one` for the indices of every output, where the destination lies."""
+    plan, extents = store.plan, _extents(store)
     if is_fragment(dst):
         return build.parallel(extents, one)
     if str(dst.scope()).startswith("local"):

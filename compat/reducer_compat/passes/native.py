@@ -16,12 +16,11 @@ outside of what it takes:
 from __future__ import annotations
 
 import math
-from collections import deque
-from dataclasses import dataclass
 from typing import Any
 
 from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
+from reducer_compat.choice import Choice, remember
 from reducer_compat.modes import Mode, mode
 from reducer_compat.passes.collect import Collected, Reducer, parallel_nest
 from reducer_compat.passes.participants import is_pipelined
@@ -36,31 +35,10 @@ _OUTPUTS = 256
 _DTYPES = frozenset({"float32", "float16", "bfloat16", "int32"})
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Whose lowering a kernel got: `reason` says why it was not TileLang's own, or is empty."""
-
-    kernel: str
-    native: bool
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.kernel}: {'native' if self.native else f'canonical, {self.reason}'}"
-
-
-#: The latest choices of this process, oldest first.
-_LATEST: deque[Choice] = deque(maxlen=64)
-
-
-def choices() -> tuple[Choice, ...]:
-    """The latest choices, oldest first."""
-    return tuple(_LATEST)
-
-
 def choose(func: Any, collected: Collected, sites: tuple[Site, ...]) -> bool:
     """Whether TileLang's own reducers should lower `func`; the choice is remembered."""
     reason = _why_not(func, collected, sites)
-    _LATEST.append(Choice(collected.kernel, not reason, reason))
+    remember(Choice(collected.kernel, not reason, reason))
     return not reason
 
 

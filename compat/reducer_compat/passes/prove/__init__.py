@@ -13,7 +13,8 @@ lanes, expr, layouts, collectives      their parts
 machine     the memory of a run
 count       both sides, compared
 blame       the contribution at fault, with thread and iteration
-verdict     what the user sees
+
+The user sees a `reducer_compat.verdict.Verdict`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from reducer_compat.passes.prove import blame, source
 from reducer_compat.passes.prove.count import MiscountError, Tally, count, read_program
 from reducer_compat.passes.prove.machine import NotCountedError
 from reducer_compat.passes.prove.tags import pin, strip, tag
-from reducer_compat.passes.prove.verdict import Verdict, history, remember
+from reducer_compat.verdict import Verdict, history, remember
 
 __all__ = ["Verdict", "forget", "history", "keep", "pin", "prove", "remember", "tag"]
 
