@@ -14,6 +14,7 @@ from reducer_compat import ReducerError, modes, pipeline, simt, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import UncountedWarning
 from reducer_compat.passes.prove import Verdict, prove
+from reducer_rules.release import Release
 from tests.compat.lowering import source
 from tests.compat.prove import mutants
 from tests.compat.prove.harness import lowered, patched
@@ -65,6 +66,16 @@ def test_a_wrong_kernel_is_refused_with_update_thread_and_iteration() -> None:
         "the update of iteration i=1, j=0 does not enter output [1] of reducer acc in thread 1; "
         "it is run by thread 16 (counted on the lowered kernel)"
     )
+
+
+def test_a_refusal_of_a_warp_specialized_kernel_says_how_to_do_without() -> None:
+    case = case_of("gemv_16x128_128_2_shared")
+    change = with_function(lambda text: text.replace("SumOp", "MaxOp"))
+    with broken(change), pytest.raises(ReducerError) as caught:
+        source(case.build(), "sm_90")
+    specialized = adapter().release >= Release.parse("0.1.9")
+    assert ("tl.disable_warp_specialized" in caught.value.fix) == specialized
+    assert "report this kernel" in caught.value.fix
 
 
 def test_a_narrow_plan_that_fails_gives_way_to_a_wide_one() -> None:
@@ -192,3 +203,72 @@ def test_other_exchanges_between_lanes_are_counted(
     got = simt.execute_lowered(kernel, *case.arguments(), out_idx=-1).outputs[0]
     same = np.array_equal(got, case.reference(case.arguments()).reshape(case.output[0]))
     assert (said == [""], same) == (right, right)
+
+
+def through_a_let(stmt: Any) -> Any:
+    tir = adapter().tir
+    var = tir.Var("total", str(stmt.value.dtype))
+    store = tir.BufferStore(stmt.buffer, var, stmt.indices)
+    if hasattr(tir, "LetStmt"):
+        return tir.LetStmt(var, stmt.value, store)
+    return tir.SeqStmt([tir.Bind(var, stmt.value), store])
+
+
+def through_a_choice(stmt: Any) -> Any:
+    here = adapter()
+    tir = here.tir
+    mine = tir.BufferLoad(stmt.buffer, stmt.indices)
+    condition = tir.IntImm("bool", 1)
+    call = tir.Call(mine.dtype, here.op("if_then_else"), [condition, stmt.value, mine])
+    return tir.BufferStore(stmt.buffer, call, stmt.indices)
+
+
+def through_a_select(stmt: Any) -> Any:
+    tir = adapter().tir
+    mine = tir.BufferLoad(stmt.buffer, stmt.indices)
+    zero = tir.const(0, str(mine.dtype))
+    chosen = tir.Select(tir.EQ(mine, mine), stmt.value, zero)
+    return tir.BufferStore(stmt.buffer, chosen, stmt.indices)
+
+
+def in_place(stmt: Any) -> Any:
+    here = adapter()
+    tir = here.tir
+    name = "tl::AllReduce<tl::SumOp, 32, 1, 0, tl::SyncThreadsBarrier, 1, 128>::run_batch"
+    load = tir.BufferLoad(stmt.buffer, stmt.indices)
+    address = tir.Call("handle", here.op("address_of"), [load])
+    call = tir.Call("handle", here.op("call_extern"), [tir.StringImm(name), address])
+    return tir.Evaluate(call)
+
+
+def on_all_reduce(rewrite: Callable[[Any], Any]) -> Change:
+    """Write the statements that combine lanes in another way."""
+
+    def change(func: Any) -> Any:
+        tir = adapter().tir
+
+        def enter(stmt: Any) -> Any:
+            call = getattr(stmt, "value", None)
+            if isinstance(stmt, tir.BufferStore) and isinstance(call, tir.Call):
+                return rewrite(stmt) if "AllReduce" in str(call.args[0]) else None
+            return None
+
+        return func.with_body(tree.transform(func.body, enter))
+
+    return change
+
+
+@pytest.mark.parametrize("rewrite", [through_a_let, through_a_choice, in_place])
+def test_other_ways_to_write_a_collective_are_counted(rewrite: Callable[[Any], Any]) -> None:
+    case = case_of("two_widths")
+    kernel, said = lowered(case, "lowered", on_all_reduce(rewrite))
+    assert said == [""]
+    if rewrite is in_place and adapter().release < Release.parse("0.1.10"):
+        return  # its templates have no batches, so the interpreter cannot run it
+    got = simt.execute_lowered(kernel, *case.arguments(), out_idx=-1).outputs[0]
+    np.testing.assert_array_equal(got, case.reference(case.arguments()).reshape(case.output[0]))
+
+
+def test_a_choice_that_data_makes_is_not_counted() -> None:
+    _, said = lowered(case_of("two_widths"), "lowered", on_all_reduce(through_a_select))
+    assert said[0].startswith("not counted: a choice between contributions by data")
