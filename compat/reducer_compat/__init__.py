@@ -12,12 +12,16 @@ semantics of TileLang's second reducer design, on every tested release and from 
 - ``off``: importing changes nothing.
 
 `REDUCER_COMPAT_PLAN=wide` keeps one partial per participant and output, for comparison.
+
+Every kernel is checked while it compiles: each contribution has to enter its output exactly once.
+`status().counts` tells what was counted.
 """
 
 from reducer_compat.choice import Choice
-from reducer_compat.errors import ReducerError, UnsupportedTileLangError
+from reducer_compat.errors import ReducerError, UncountedWarning, UnsupportedTileLangError
 from reducer_compat.install import Status, install, status, uninstall
 from reducer_compat.modes import Mode
+from reducer_compat.verdict import Verdict
 
 __version__ = "0.1.0"
 
@@ -26,7 +30,9 @@ __all__ = [
     "Mode",
     "ReducerError",
     "Status",
+    "UncountedWarning",
     "UnsupportedTileLangError",
+    "Verdict",
     "install",
     "status",
     "uninstall",

@@ -205,3 +205,16 @@ def _constants(expr: Any) -> Iterator[tuple[str, Any]]:
 def _replaced(body: Any, old: Any, new: Any) -> Any:
     """The statement `old` replaced everywhere: after unrolling it may stand in several places."""
     return tree.transform(body, lambda stmt: new if stmt.same_as(old) else None)
+
+
+def touches(stmt: Any) -> bool:
+    """Whether a statement stores to a buffer of the runtime, or reads one."""
+    tir = adapter().tir
+    for inner in tree.walk(stmt):
+        if marker.read(inner) is not None:
+            return True
+        if isinstance(inner, tir.BufferStore):
+            loads = [str(load.buffer.name) for load in tree.loads(inner.value)]
+            if any(name.endswith(OURS) for name in (str(inner.buffer.name), *loads)):
+                return True
+    return False

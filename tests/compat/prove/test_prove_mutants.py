@@ -16,11 +16,8 @@ from tests.kernels import Case
 BROKEN = [
     ("two_widths", "lowered"),
     ("two_widths", "planned"),
-    ("row_sum_8x96_128_shared", "lowered"),
     ("gemv_16x128_128_2_fragment", "planned"),
-    ("gemv_8x96_128_2_shared", "lowered"),
     ("seeded", "lowered"),
-    ("seeded", "planned"),
     ("three_axes", "lowered"),
     ("pipelined_epochs", "lowered"),
     ("v1_finalized_in_a_branch", "lowered"),

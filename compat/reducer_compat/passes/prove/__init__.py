@@ -23,6 +23,7 @@ import itertools
 import time
 from typing import Any
 
+from reducer_compat import tree
 from reducer_compat.errors import ReducerError
 from reducer_compat.passes.prove import blame, source
 from reducer_compat.passes.prove.count import MiscountError, Tally, count, read_program
@@ -96,5 +97,15 @@ def _refusal(
         f"{found.message} (counted on the {stage} kernel)",
         kernel=kernel,
         location=found.location,
-        fix="report this kernel: the code that was made for it is wrong, not the kernel",
+        fix=_way_out(func),
     )
+
+
+def _way_out(func: Any) -> str:
+    scope = "kWarpSpecializationScope"
+    if any(str(getattr(stmt, "attr_key", "")) == scope for stmt in tree.walk(func.body)):
+        return (
+            'pass the config "tl.disable_warp_specialized": True: TileLang\'s warp specialization '
+            "may have moved a part of the epoch to other threads; or report this kernel"
+        )
+    return "report this kernel: the code that was made for it is wrong, not the kernel"

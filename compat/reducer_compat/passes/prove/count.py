@@ -161,7 +161,9 @@ def check_all(
     tally.slots += check.slots
     tally.notes += sorted(machine.doubts)
     if check.expected.allowed:
-        tally.notes.append("long loops counted for their first and last iterations")
+        tally.notes.append(
+            "long loops counted for their first and last iterations, and for one in each copy"
+        )
     ended = {("finalize", number) for number, _ in check.expected.sums}
     return ended | {("update", number) for number in check.expected.seen}
 

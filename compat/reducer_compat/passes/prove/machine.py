@@ -57,7 +57,8 @@ class Memory:
         place = index if isinstance(index, np.ndarray) else np.full(lanes.count, index)
         limit = len(self.places) if self.places is not None else self.size
         inside = None
-        if len(place) and (int(place.min()) < 0 or int(place.max()) >= limit):
+        # Negative places are huge without their sign: one comparison for both ends.
+        if len(place) and int(place.astype(np.int64, copy=False).view(np.uint64).max()) >= limit:
             inside = (place >= 0) & (place < limit)
             place = np.where(inside, place, 0)
         if self.places is not None:

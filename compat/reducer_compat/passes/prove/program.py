@@ -163,11 +163,8 @@ class _Reader:
                 tag = tags.contribution(leaf)
                 numbers += [tag.number] if tag is not None else []
             elif kind == "BufferLoad":
-                key = hash(leaf.buffer.data)
-                self.buffers.setdefault(key, leaf.buffer)
-                # What a destination holds is final outside of its finalize.
-                if region is not None or not self._delivered(key):
-                    sources.add(key)
+                sources.add(hash(leaf.buffer.data))
+                self.buffers.setdefault(hash(leaf.buffer.data), leaf.buffer)
             else:
                 sources.add(hash(leaf))
         self.flows[hash(stmt)] = Flow(
@@ -215,21 +212,12 @@ class _Reader:
 
     def follow(self) -> None:
         """Find every buffer and variable that contributions reach, or that a finalize reads."""
-        reached: dict[int, set[Op]] = {}
+        reached = self.combines
         for data, number in self.regions:
             reached.setdefault(hash(data), set()).add(self.ends[number])
-        changed = True
-        while changed:
-            changed = False
-            for flow in self.flows.values():
-                ops = {self.ops[number] for number in flow.numbers}
-                ops |= {op for key in flow.sources for op in reached.get(key, ())}
-                changed |= _grown(reached, hash(flow.target), ops)
-                if flow.closing and hash(flow.target) in reached:
-                    # What is combined with contributions is one, or has to be the identity.
-                    for key in flow.sources:
-                        changed |= _grown(reached, key, reached[hash(flow.target)])
-        self.combines = reached
+        kept = self._kept()
+        while any(self._followed(flow, kept) for flow in self.flows.values()):
+            pass
         for key in reached:
             if key in self.buffers:
                 self.store.memories[key] = self._memory(key, self.buffers[key])
@@ -237,6 +225,27 @@ class _Reader:
                 self.store.held.add(key)
         for data, number in self.regions:
             self._destination(hash(data), number)
+
+    def _followed(self, flow: Flow, kept: set[int]) -> bool:
+        """Take one flow into account; whether that was news."""
+        reached, target = self.combines, hash(flow.target)
+        ops = {self.ops[number] for number in flow.numbers}
+        for key in flow.sources:
+            # What a destination holds is final outside of its finalize.
+            if flow.closing or not self._delivered(key):
+                ops |= reached.get(key, set())
+        news = _grown(reached, target, ops)
+        if flow.closing and target in reached:
+            # What is combined with contributions is one, or has to be the identity.
+            for key in flow.sources & kept:
+                news |= _grown(reached, key, reached[target])
+        return news
+
+    def _kept(self) -> set[int]:
+        """The buffers of a block or a thread, and the variables that a `let` binds."""
+        lets = {hash(flow.target) for flow in self.flows.values()} - set(self.buffers)
+        scopes = {key: str(buffer.scope()) for key, buffer in self.buffers.items()}
+        return lets | {key for key, scope in scopes.items() if scope not in ("", "global")}
 
     def _memory(self, key: int, buffer: Any) -> Memory:
         shape = [tree.constant(extent) for extent in buffer.shape]

@@ -94,7 +94,8 @@ def leaves(expr: Any) -> Iterator[Any]:
         node = stack.pop()
         kind = type(node).__name__
         if kind == "Call" and tags.contribution(node) is None:
-            stack += list(node.args)
+            # What a choice depends on is no part of its value.
+            stack += list(node.args)[op_name(node) == "if_then_else" :]
         elif kind in ("BufferLoad", "Var", "Call"):
             yield node
         else:

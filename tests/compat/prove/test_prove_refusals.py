@@ -1,0 +1,274 @@
+"""What a user sees when a count fails: another plan, an error with its place, or a warning."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reducer_compat
+from reducer_compat import ReducerError, modes, pipeline, simt, tree
+from reducer_compat.adapter import adapter
+from reducer_compat.errors import UncountedWarning
+from reducer_compat.passes.prove import Verdict, prove
+from reducer_rules.release import Release
+from tests.compat.lowering import source
+from tests.compat.prove import mutants
+from tests.compat.prove.harness import lowered, patched
+from tests.compat.test_kernels import CASES
+from tests.kernels import Case, sites
+
+Change = Callable[[Any], Any]
+
+
+def case_of(name: str) -> Case:
+    return next(case for case in CASES if case.name == name)
+
+
+def with_function(name: Callable[[str], str]) -> Change:
+    """Replace the function that a kernel combines lanes with."""
+
+    def change(func: Any) -> Any:
+        tir = adapter().tir
+
+        def one(node: Any) -> Any:
+            text = str(node.value) if isinstance(node, tir.StringImm) else ""
+            return tir.StringImm(name(text)) if text.startswith("tl::AllReduce") else None
+
+        return func.with_body(tir.stmt_functor.ir_transform(func.body, None, one))
+
+    return change
+
+
+def broken(change: Change, when: Callable[[], bool] = lambda: True) -> Any:
+    """The pipeline with `change` made after `LowerTileOp`."""
+    emit = pipeline.emit
+    return patched(emit=lambda func: change(emit(func)) if when() else emit(func))
+
+
+HALF = with_function(lambda text: text.replace(", 32, 1,", ", 16, 1,"))
+UNKNOWN = with_function(lambda text: "my::reduce")
+
+
+def test_a_wrong_kernel_is_refused_with_update_thread_and_iteration() -> None:
+    with broken(HALF), pytest.raises(ReducerError) as caught:
+        source(sites.two_widths())
+    error = caught.value
+    lines, first = inspect.getsourcelines(sites.two_widths)
+    line = first + next(k for k, text in enumerate(lines) if "broad[i, j]" in text)
+    assert error.code == "RC006"
+    assert error.location == f"{sites.__file__}:{line}"
+    assert error.kernel == "kernel"
+    assert error.message == (
+        "the update of iteration i=1, j=0 does not enter output [1] of reducer acc in thread 1; "
+        "it is run by thread 16 (counted on the lowered kernel)"
+    )
+
+
+def test_a_refusal_of_a_warp_specialized_kernel_says_how_to_do_without() -> None:
+    case = case_of("gemv_16x128_128_2_shared")
+    change = with_function(lambda text: text.replace("SumOp", "MaxOp"))
+    with broken(change), pytest.raises(ReducerError) as caught:
+        source(case.build(), "sm_90")
+    specialized = adapter().release >= Release.parse("0.1.9")
+    assert ("tl.disable_warp_specialized" in caught.value.fix) == specialized
+    assert "report this kernel" in caught.value.fix
+
+
+def test_a_narrow_plan_that_fails_gives_way_to_a_wide_one() -> None:
+    case = case_of("row_sum_8x128_256_shared")
+    with broken(HALF, when=lambda: not modes.given_up()):
+        got = simt.run(case.build(), *case.arguments(), out_idx=-1)
+    np.testing.assert_array_equal(got, case.reference(case.arguments()))
+    for verdict in reducer_compat.status().counts[-2:]:
+        assert verdict.counted
+        assert verdict.notes[0].startswith("narrower plan given up: ")
+        assert "RC006" in verdict.notes[0]
+    source(case.build())
+    assert not any(
+        "given up" in note for v in reducer_compat.status().counts[-2:] for note in v.notes
+    )
+
+
+def test_what_cannot_be_followed_is_told_and_compiled() -> None:
+    with broken(UNKNOWN), pytest.warns(UncountedWarning, match="contributions pass through"):
+        text = source(case_of("row_sum_8x128_256_shared").build())
+    assert "my::reduce" in text
+    planned, last = reducer_compat.status().counts[-2:]
+    assert planned.counted
+    assert not last.counted
+    assert "not counted" in str(last)
+
+
+def test_a_wide_plan_is_tried_before_a_kernel_goes_uncounted() -> None:
+    with broken(UNKNOWN, when=lambda: not modes.given_up()):
+        source(case_of("row_sum_8x128_256_shared").build())
+    assert all(verdict.counted for verdict in reducer_compat.status().counts[-2:])
+
+
+def unpartitioned(func: Any) -> Any:
+    """The kernel with every `T.Parallel` loop made one that all threads run in full.
+
+    This is what `LowerTileOp` does up to 0.1.10 to loops that it does not partition.
+    """
+    tir = adapter().tir
+
+    def enter(stmt: Any) -> Any:
+        if not isinstance(stmt, tir.For) or stmt.kind != tir.ForKind.PARALLEL:
+            return None
+        if not mutants.touches(stmt):
+            return stmt
+        body = tree.transform(stmt.body, enter)
+        return adapter().for_loop(stmt, kind=tir.ForKind.SERIAL, annotations={}, body=body)
+
+    return func.with_body(tree.transform(func.body, enter))
+
+
+@pytest.mark.parametrize("name", ["two_widths", "seeded", "three_axes", "several_reducers"])
+def test_a_loop_that_lowering_does_not_partition_fails_the_second_count(name: str) -> None:
+    """The first count sees the layout that was asked for; the second what became of it."""
+    case, found = case_of(name), []
+
+    def counted(func: Any, stage: str, notes: tuple[str, ...] = ()) -> Verdict:
+        try:
+            found.append((stage, prove(func, stage).counted))
+        except ReducerError as error:
+            found.append((stage, error.code))
+        return Verdict("", stage, True, 0, 0, (), 0.0)
+
+    lower = pipeline._explained
+
+    def skipping(original: Any, mod: Any, mine: list[Any]) -> Any:
+        if any(stage == "planned" for stage, _ in found):
+            for one in mine:
+                mod = pipeline._updated(mod, one, unpartitioned(mod[one]))
+        return lower(original, mod, mine)
+
+    with patched(prove=counted, _explained=skipping):
+        kernel = simt.lower(case.build())
+    assert found == [("planned", True), ("lowered", "RC006")]
+    got = simt.execute_lowered(kernel, *case.arguments(), out_idx=-1).outputs[0]
+    assert not np.array_equal(got, case.reference(case.arguments()).reshape(case.output[0]))
+
+
+def shuffles(distances: tuple[int, ...], name: str) -> Change:
+    """Combine lanes by single shuffles instead of `tl::AllReduce`."""
+
+    def change(func: Any) -> Any:
+        tir = adapter().tir
+
+        def enter(stmt: Any) -> Any:
+            call = getattr(stmt, "value", None)
+            if not isinstance(stmt, tir.BufferStore) or not isinstance(call, tir.Call):
+                return None
+            if "AllReduce" not in str(call.args[0]):
+                return None
+            return tree.sequence([_step(stmt, distance, name) for distance in distances])
+
+        return func.with_body(tree.transform(func.body, enter))
+
+    return change
+
+
+def _step(stmt: Any, distance: int, name: str) -> Any:
+    here = adapter()
+    tir = here.tir
+    mine = tir.BufferLoad(stmt.buffer, stmt.indices)
+    mask, step = tir.IntImm("uint32", 0xFFFFFFFF), tir.IntImm("int32", distance)
+    other = tir.Call(mine.dtype, here.op("call_extern"), [tir.StringImm(name), mask, mine, step])
+    return tir.BufferStore(stmt.buffer, mine + other, stmt.indices)
+
+
+@pytest.mark.parametrize(
+    ("distances", "name", "right"),
+    [
+        ((16, 8, 4, 2, 1), "__shfl_xor_sync", True),
+        ((1, 2, 4, 8, 16), "tl::shfl_xor_sync", True),
+        ((16, 8, 4, 2, 1), "__shfl_down_sync", True),
+        ((16, 8, 4, 2), "__shfl_xor_sync", False),
+        ((16, 8, 4, 2, 1, 1), "__shfl_xor_sync", False),
+        ((16, 8, 4, 2, 2), "__shfl_down_sync", False),
+        ((16, 8, 4, 2, 1), "__shfl_up_sync", False),
+    ],
+)
+def test_other_exchanges_between_lanes_are_counted(
+    distances: tuple[int, ...], name: str, right: bool
+) -> None:
+    """By what they do: only the first lane of a warp hands its sum on."""
+    case = case_of("two_widths")
+    kernel, said = lowered(case, "lowered", shuffles(distances, name))
+    got = simt.execute_lowered(kernel, *case.arguments(), out_idx=-1).outputs[0]
+    same = np.array_equal(got, case.reference(case.arguments()).reshape(case.output[0]))
+    assert (said == [""], same) == (right, right)
+
+
+def through_a_let(stmt: Any) -> Any:
+    tir = adapter().tir
+    var = tir.Var("total", str(stmt.value.dtype))
+    store = tir.BufferStore(stmt.buffer, var, stmt.indices)
+    if hasattr(tir, "LetStmt"):
+        return tir.LetStmt(var, stmt.value, store)
+    return tir.SeqStmt([tir.Bind(var, stmt.value), store])
+
+
+def through_a_choice(stmt: Any) -> Any:
+    here = adapter()
+    tir = here.tir
+    mine = tir.BufferLoad(stmt.buffer, stmt.indices)
+    condition = tir.IntImm("bool", 1)
+    call = tir.Call(mine.dtype, here.op("if_then_else"), [condition, stmt.value, mine])
+    return tir.BufferStore(stmt.buffer, call, stmt.indices)
+
+
+def through_a_select(stmt: Any) -> Any:
+    tir = adapter().tir
+    mine = tir.BufferLoad(stmt.buffer, stmt.indices)
+    zero = tir.const(0, str(mine.dtype))
+    chosen = tir.Select(tir.EQ(mine, mine), stmt.value, zero)
+    return tir.BufferStore(stmt.buffer, chosen, stmt.indices)
+
+
+def in_place(stmt: Any) -> Any:
+    here = adapter()
+    tir = here.tir
+    name = "tl::AllReduce<tl::SumOp, 32, 1, 0, tl::SyncThreadsBarrier, 1, 128>::run_batch"
+    load = tir.BufferLoad(stmt.buffer, stmt.indices)
+    address = tir.Call("handle", here.op("address_of"), [load])
+    call = tir.Call("handle", here.op("call_extern"), [tir.StringImm(name), address])
+    return tir.Evaluate(call)
+
+
+def on_all_reduce(rewrite: Callable[[Any], Any]) -> Change:
+    """Write the statements that combine lanes in another way."""
+
+    def change(func: Any) -> Any:
+        tir = adapter().tir
+
+        def enter(stmt: Any) -> Any:
+            call = getattr(stmt, "value", None)
+            if isinstance(stmt, tir.BufferStore) and isinstance(call, tir.Call):
+                return rewrite(stmt) if "AllReduce" in str(call.args[0]) else None
+            return None
+
+        return func.with_body(tree.transform(func.body, enter))
+
+    return change
+
+
+@pytest.mark.parametrize("rewrite", [through_a_let, through_a_choice, in_place])
+def test_other_ways_to_write_a_collective_are_counted(rewrite: Callable[[Any], Any]) -> None:
+    case = case_of("two_widths")
+    kernel, said = lowered(case, "lowered", on_all_reduce(rewrite))
+    assert said == [""]
+    if rewrite is in_place and adapter().release < Release.parse("0.1.10"):
+        return  # its templates have no batches, so the interpreter cannot run it
+    got = simt.execute_lowered(kernel, *case.arguments(), out_idx=-1).outputs[0]
+    np.testing.assert_array_equal(got, case.reference(case.arguments()).reshape(case.output[0]))
+
+
+def test_a_choice_that_data_makes_is_not_counted() -> None:
+    _, said = lowered(case_of("two_widths"), "lowered", on_all_reduce(through_a_select))
+    assert said[0].startswith("not counted: a choice between contributions by data")
