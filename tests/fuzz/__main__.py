@@ -19,8 +19,8 @@ import importlib.metadata
 import sys
 from pathlib import Path
 
+from reducer_rules.release import TVM_FFI
 from tests.fuzz.session import Outcome, StoppedError, reproducer, run, summary
-from tests.matrix.__main__ import FFI
 
 #: Steps of shrinking, and kinds of differences that are shrunk, at most.
 TRIES = 400
@@ -68,7 +68,7 @@ def _places(directory: Path | None, releases: str) -> dict[str, Path | None]:
         if chosen not in ([], [installed]):
             raise FileNotFoundError(f"TileLang {installed} is installed; others need --releases")
         return {installed: None}
-    places = {release: directory / release for release in chosen or FFI}
+    places = {release: directory / release for release in chosen or TVM_FFI}
     for release, place in places.items():
         if not (place / "tilelang").is_dir():
             raise FileNotFoundError(

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reducer_migrate.verify.releases import environment
 from tests.fuzz.generate import generate
 from tests.fuzz.kernel import Kernel, encoded
 from tests.fuzz.verdict import Verdict
-from tests.matrix.__main__ import environment
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Seconds that a kernel may take in all lanes, and that shrinking one may.
