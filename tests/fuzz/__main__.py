@@ -51,7 +51,7 @@ def main() -> int:
     lanes = [lane for lane in options.lanes.split(",") if lane]
     outcomes = run(places, options.seed, numbers, options.jobs, lanes, _show)
     print(summary(outcomes))
-    different = [outcome for outcome in outcomes if not outcome.verdict.accounted]
+    different = [outcome for outcome in outcomes if outcome.different]
     _write(different, places, options.into, TRIES if options.shrink else 0)
     return 1 if different else 0
 
@@ -82,7 +82,8 @@ def _show(outcome: Outcome) -> None:
     if not verdict.accounted:
         who = f" ({verdict.culprit})" if verdict.culprit else ""
         place = f"{outcome.release} {outcome.kernel.name} {outcome.lane}"
-        print(f"{place}: {verdict.status}{who}: {verdict.detail[:200]}", flush=True)
+        why = f" [known: {outcome.known}]" if outcome.known else ""
+        print(f"{place}: {verdict.status}{who}{why}: {verdict.detail[:200]}", flush=True)
 
 
 def _write(
