@@ -7,7 +7,6 @@ description, so that other faults still show.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -24,9 +23,6 @@ from tests.fuzz.kernel import (
     walk,
 )
 from tests.fuzz.verdict import Verdict
-
-#: Threads of one warp.
-WARP = 32
 
 
 @dataclass(frozen=True)
@@ -123,10 +119,11 @@ def _touched(body: list[Stmt]) -> set[str]:
     return found
 
 
-def _within_a_warp(kernel: Kernel, verdict: Verdict) -> bool:
-    """A race of two threads of one warp."""
-    found = re.search(r"thread (\d+) writes .* and thread (\d+) touched", verdict.detail)
-    return found is not None and int(found[1]) // WARP == int(found[2]) // WARP
+def _exchange_over_another_dtype(kernel: Kernel, verdict: Verdict) -> bool:
+    """A race at an exchange, in a kernel that holds shared memory of two dtypes."""
+    dtypes = {buffer.dtype for buffer in kernel.buffers if buffer.scope == "shared"}
+    dtypes |= {reducer.dtype for reducer in kernel.reducers}
+    return "race" in verdict.detail and "_exchange[" in verdict.detail and len(dtypes) > 1
 
 
 def _versioned_partial(kernel: Kernel, verdict: Verdict) -> bool:
@@ -166,10 +163,10 @@ KNOWN = (
         _versioned_partial,
     ),
     Known(
-        "race within a warp",
-        "TileLang compares element indices of merged shared buffers without their dtypes, and "
-        "leaves out a barrier; within a warp the shuffle orders the read before the write",
+        "exchange over a tile of another dtype",
+        "TileLang merges shared buffers, compares element indices of the merged ones without their "
+        "dtypes, and leaves out a barrier; within one warp the shuffle orders read and write",
         ("fault",),
-        _within_a_warp,
+        _exchange_over_another_dtype,
     ),
 )

@@ -34,7 +34,7 @@ class Verdict:
         if self.status in ("wrong", "right"):
             return self.status
         if self.status == "fault":
-            return f"{self.status} {self.detail.split(' ')[0]}"
+            return f"{self.status} {self.detail.split(':')[0]}"
         text = re.sub(r"`[^`]*`|\d+", "#", self.detail)
         return f"{self.status} {text[:60]}"
 
