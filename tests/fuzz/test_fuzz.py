@@ -55,7 +55,7 @@ SEED = 5
 #: The release on which every lane runs; on the others only ours does, on fewer kernels.
 NEWEST = "0.1.15"
 COUNTS = {NEWEST: 120}
-FEW = 24
+FEW = 16
 
 needs_tilelang = pytest.mark.skipif(
     importlib.util.find_spec("tilelang") is None, reason="tilelang is not installed"
