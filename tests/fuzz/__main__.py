@@ -21,6 +21,7 @@ from pathlib import Path
 
 from reducer_rules.release import TVM_FFI
 from tests.fuzz.session import Outcome, StoppedError, reproducer, run, summary
+from tests.fuzz.verdict import LANES
 
 #: Steps of shrinking, and kinds of differences that are shrunk, at most.
 TRIES = 400
@@ -49,6 +50,9 @@ def main() -> int:
         parser.error(str(error))
     numbers = range(options.first, options.first + options.count)
     lanes = [lane for lane in options.lanes.split(",") if lane]
+    unknown = [lane for lane in lanes if lane not in LANES]
+    if unknown:
+        parser.error(f"no lane: {', '.join(unknown)}; choose from {', '.join(LANES)}")
     outcomes = run(places, options.seed, numbers, options.jobs, lanes, _show)
     print(summary(outcomes))
     different = [outcome for outcome in outcomes if outcome.different]

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+#: How a kernel is run; worker.py says what each lane is.
+LANES = ("native", "legacy", "shipped", "rfc", "converted", "wide")
+
 
 @dataclass(frozen=True)
 class Verdict:

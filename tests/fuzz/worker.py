@@ -40,7 +40,6 @@ from tests.fuzz.reproducer import script
 from tests.fuzz.shrink import shrunk
 from tests.fuzz.verdict import Verdict
 
-LANES = ("native", "legacy", "shipped", "rfc", "converted", "wide")
 #: Lanes that a kernel is run in besides `native` and `legacy`, in turns.
 TURNS = ("shipped", "rfc", "converted", "wide")
 FIRST_NATIVE = (0, 1, 14)
