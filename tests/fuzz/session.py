@@ -29,6 +29,7 @@ COLUMNS = (
     "TileLang wrong",
     "beyond TileLang",
     "mispredicted",
+    "unsupported",
     "skipped",
 )
 #: Seconds that a kernel may take in all lanes, and that shrinking one may.

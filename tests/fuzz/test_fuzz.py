@@ -250,7 +250,8 @@ def test_a_broken_runtime_is_found_shrunk_and_written_down(
     monkeypatch.setattr(guard, "_one", lambda stmt, owner: None)
     kernel = _replicated()
     verdict = worker.judged(kernel, "shipped")
-    assert (verdict.status, verdict.culprit) == ("wrong", "runtime")
+    assert (verdict.status, verdict.culprit) == ("refused", "runtime"), "the runtime counts"
+    assert not verdict.accounted
 
     answer = worker.answer(
         {"kernel": encoded(kernel), "shrink": "shipped", "tries": 40}, _installed()

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 #: How a kernel is run; worker.py says what each lane is.
 LANES = ("native", "legacy", "shipped", "rfc", "converted", "wide")
+#: What is no difference whoever did it, and has a column of its own.
+_COUNTED_APART = ("right", "skipped", "mispredicted", "unsupported")
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,14 @@ class Verdict:
         reducers refuse. A wrong number of its own reducers is accounted for when an RM3xx rule
         says so.
         """
-        if self.status in ("right", "skipped", "mispredicted") or self.culprit == "tilelang":
+        if self.status in _COUNTED_APART or self.culprit == "tilelang":
             return True
         return self.culprit == "native" and (self.status == "error" or bool(self.foreseen))
 
     @property
     def column(self) -> str:
         """The heading under which a summary counts it."""
-        if self.status in ("right", "skipped", "mispredicted"):
+        if self.status in _COUNTED_APART:
             return self.status
         if not self.accounted:
             return "different"
