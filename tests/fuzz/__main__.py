@@ -53,7 +53,16 @@ def main() -> int:
     unknown = [lane for lane in lanes if lane not in LANES]
     if unknown:
         parser.error(f"no lane: {', '.join(unknown)}; choose from {', '.join(LANES)}")
-    outcomes = run(places, options.seed, numbers, options.jobs, lanes, _show)
+    outcomes: list[Outcome] = []
+
+    def heard(outcome: Outcome) -> None:
+        outcomes.append(outcome)
+        _show(outcome)
+
+    try:
+        run(places, options.seed, numbers, options.jobs, lanes, heard)
+    except KeyboardInterrupt:
+        print("interrupted")
     print(summary(outcomes))
     different = [outcome for outcome in outcomes if outcome.different]
     _write(different, places, options.into, TRIES if options.shrink else 0)

@@ -134,6 +134,11 @@ def _epoch_inside_a_pipeline(kernel: Kernel, verdict: Verdict) -> bool:
     )
 
 
+def _counted_off(kernel: Kernel, verdict: Verdict) -> bool:
+    """The runtime's own count refused a warp-specialized kernel."""
+    return _specialized(kernel) and verdict.detail.startswith("RC006")
+
+
 KNOWN = (
     Known(
         "native: small fragment tile",
@@ -151,6 +156,13 @@ KNOWN = (
         "loses the former too",
         ("wrong", "fault"),
         _epoch_around_a_pipeline,
+    ),
+    Known(
+        "refused under warp specialization",
+        "updates before the pipelined loop are run by other threads than those that finalize: the "
+        "runtime counts that, and compiles nothing",
+        ("refused",),
+        _counted_off,
     ),
     Known(
         "guards of warp-specialized updates",
