@@ -19,8 +19,9 @@ import importlib.metadata
 import sys
 from pathlib import Path
 
+from reducer_rules.release import TVM_FFI
 from tests.fuzz.session import Outcome, StoppedError, reproducer, run, summary
-from tests.matrix.__main__ import FFI
+from tests.fuzz.verdict import LANES
 
 #: Steps of shrinking, and kinds of differences that are shrunk, at most.
 TRIES = 400
@@ -49,9 +50,21 @@ def main() -> int:
         parser.error(str(error))
     numbers = range(options.first, options.first + options.count)
     lanes = [lane for lane in options.lanes.split(",") if lane]
-    outcomes = run(places, options.seed, numbers, options.jobs, lanes, _show)
+    unknown = [lane for lane in lanes if lane not in LANES]
+    if unknown:
+        parser.error(f"no lane: {', '.join(unknown)}; choose from {', '.join(LANES)}")
+    outcomes: list[Outcome] = []
+
+    def heard(outcome: Outcome) -> None:
+        outcomes.append(outcome)
+        _show(outcome)
+
+    try:
+        run(places, options.seed, numbers, options.jobs, lanes, heard)
+    except KeyboardInterrupt:
+        print("interrupted")
     print(summary(outcomes))
-    different = [outcome for outcome in outcomes if not outcome.verdict.accounted]
+    different = [outcome for outcome in outcomes if outcome.different]
     _write(different, places, options.into, TRIES if options.shrink else 0)
     return 1 if different else 0
 
@@ -68,7 +81,7 @@ def _places(directory: Path | None, releases: str) -> dict[str, Path | None]:
         if chosen not in ([], [installed]):
             raise FileNotFoundError(f"TileLang {installed} is installed; others need --releases")
         return {installed: None}
-    places = {release: directory / release for release in chosen or FFI}
+    places = {release: directory / release for release in chosen or TVM_FFI}
     for release, place in places.items():
         if not (place / "tilelang").is_dir():
             raise FileNotFoundError(
@@ -82,7 +95,8 @@ def _show(outcome: Outcome) -> None:
     if not verdict.accounted:
         who = f" ({verdict.culprit})" if verdict.culprit else ""
         place = f"{outcome.release} {outcome.kernel.name} {outcome.lane}"
-        print(f"{place}: {verdict.status}{who}: {verdict.detail[:200]}", flush=True)
+        why = f" [known: {outcome.known}]" if outcome.known else ""
+        print(f"{place}: {verdict.status}{who}{why}: {verdict.detail[:200]}", flush=True)
 
 
 def _write(

@@ -14,12 +14,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reducer_migrate.verify.releases import environment
 from tests.fuzz.generate import generate
 from tests.fuzz.kernel import Kernel, encoded
+from tests.fuzz.known import explanation
 from tests.fuzz.verdict import Verdict
-from tests.matrix.__main__ import environment
 
 ROOT = Path(__file__).resolve().parents[2]
+#: The columns of a summary.
+COLUMNS = (
+    "right",
+    "different",
+    "known",
+    "TileLang wrong",
+    "beyond TileLang",
+    "mispredicted",
+    "unsupported",
+    "skipped",
+)
 #: Seconds that a kernel may take in all lanes, and that shrinking one may.
 PATIENCE = 1800
 SHRINK_PATIENCE = 3600
@@ -33,6 +45,22 @@ class Outcome:
     release: str
     lane: str
     verdict: Verdict
+
+    @property
+    def known(self) -> str:
+        """The name of the known fault that this shows, or nothing."""
+        return explanation(self.kernel, self.release, self.lane, self.verdict)
+
+    @property
+    def different(self) -> bool:
+        """Whether this is a difference that nothing explains."""
+        return not self.verdict.accounted and not self.known
+
+    @property
+    def column(self) -> str:
+        """The heading under which a summary counts it."""
+        different = not self.verdict.accounted
+        return "known" if different and self.known else self.verdict.column
 
     @property
     def group(self) -> tuple[str, str, str]:
@@ -167,14 +195,13 @@ def reproducer(outcome: Outcome, place: Path | None, tries: int) -> str:
 
 def summary(outcomes: Iterable[Outcome]) -> str:
     """A table of how many kernels came out how, by release and lane."""
-    columns = ("right", "different", "TileLang wrong", "beyond TileLang", "mispredicted", "skipped")
     counts: Counter[tuple[str, str, str]] = Counter()
     for outcome in outcomes:
-        counts[outcome.release, outcome.lane or "(process)", outcome.verdict.column] += 1
+        counts[outcome.release, outcome.lane or "(process)", outcome.column] += 1
     rows = sorted({(release, lane) for release, lane, _ in counts}, key=_by_release)
-    lines = [f"{'release':8} {'lane':10}" + "".join(f"{column:>16}" for column in columns)]
+    lines = [f"{'release':8} {'lane':10}" + "".join(f"{column:>16}" for column in COLUMNS)]
     for release, lane in rows:
-        cells = "".join(f"{counts[release, lane, column]:16}" for column in columns)
+        cells = "".join(f"{counts[release, lane, column]:16}" for column in COLUMNS)
         lines.append(f"{release:8} {lane:10}{cells}")
     return "\n".join(lines)
 

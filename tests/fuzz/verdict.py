@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+#: How a kernel is run; worker.py says what each lane is.
+LANES = ("native", "legacy", "shipped", "rfc", "converted", "wide")
+#: What is no difference whoever did it, and has a column of its own.
+_COUNTED_APART = ("right", "skipped", "mispredicted", "unsupported")
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -34,7 +39,7 @@ class Verdict:
         if self.status in ("wrong", "right"):
             return self.status
         if self.status == "fault":
-            return f"{self.status} {self.detail.split(' ')[0]}"
+            return f"{self.status} {self.detail.split(':')[0]}"
         text = re.sub(r"`[^`]*`|\d+", "#", self.detail)
         return f"{self.status} {text[:60]}"
 
@@ -46,14 +51,14 @@ class Verdict:
         reducers refuse. A wrong number of its own reducers is accounted for when an RM3xx rule
         says so.
         """
-        if self.status in ("right", "skipped", "mispredicted") or self.culprit == "tilelang":
+        if self.status in _COUNTED_APART or self.culprit == "tilelang":
             return True
         return self.culprit == "native" and (self.status == "error" or bool(self.foreseen))
 
     @property
     def column(self) -> str:
         """The heading under which a summary counts it."""
-        if self.status in ("right", "skipped", "mispredicted"):
+        if self.status in _COUNTED_APART:
             return self.status
         if not self.accounted:
             return "different"

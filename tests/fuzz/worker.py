@@ -40,7 +40,6 @@ from tests.fuzz.reproducer import script
 from tests.fuzz.shrink import shrunk
 from tests.fuzz.verdict import Verdict
 
-LANES = ("native", "legacy", "shipped", "rfc", "converted", "wide")
 #: Lanes that a kernel is run in besides `native` and `legacy`, in turns.
 TURNS = ("shipped", "rfc", "converted", "wide")
 FIRST_NATIVE = (0, 1, 14)
@@ -97,7 +96,8 @@ def _attempt(kernel: Kernel, lane: str) -> Verdict:
         return Verdict("wrong", wrong[0], foreseen=foreseen)
     faults = produced.report.faults
     if faults:
-        return Verdict("fault", _first_line(str(faults[0])), foreseen=foreseen)
+        detail = f"{faults[0].kind}: {faults[0].message} | {faults[0].statement}"
+        return Verdict("fault", detail, foreseen=foreseen)
     # What would have been wrong may be right by luck, what would not have compiled may not.
     refusals = [finding for finding in foreseen if "compile" in finding]
     return Verdict("mispredicted", refusals[0]) if refusals else Verdict("right")
@@ -277,10 +277,6 @@ def _said(error: BaseException) -> str:
     """The last line of a message: TVM puts a backtrace before it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1][:300] if lines else ""
-
-
-def _first_line(text: str) -> str:
-    return text.splitlines()[0]
 
 
 def answer(asked: dict[str, Any], release: str) -> dict[str, Any]:

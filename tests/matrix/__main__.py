@@ -2,9 +2,9 @@
 
     python -m tests.matrix [--older | --releases 0.1.8,0.1.13] [--jobs 2] [pytest arguments]
 
-Without arguments for pytest these are all the tests of the runtime and of the interpreter, some
-two minutes of one core for each release. `--older` leaves out the release that is installed
-here, which `pytest` alone tests.
+Without arguments for pytest these are all the tests of the runtime and of the interpreter and a
+few random kernels, some three minutes of one core for each release. `--older` leaves out the
+release that is installed here, which `pytest` alone tests.
 
 Releases go to `.releases/` (or `--into`) without their dependencies and stay there; torch,
 numpy, z3-solver and the rest come from the environment that runs this.
@@ -68,7 +68,7 @@ def main() -> int:
     unknown = [release for release in chosen if release not in TVM_FFI]
     if unknown:
         parser.error(f"not tested: {', '.join(unknown)}; choose from {', '.join(TVM_FFI)}")
-    paths = arguments or ["tests/compat"]
+    paths = arguments or ["tests/compat", "tests/fuzz"]
     with ThreadPoolExecutor(options.jobs) as pool:
         outcomes = list(pool.map(lambda release: _reported(release, options.into, paths), chosen))
     return 1 if any(outcome.code for outcome in outcomes) else 0

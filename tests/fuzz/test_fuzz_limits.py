@@ -1,0 +1,156 @@
+"""What random kernels showed of TileLang itself: wrong numbers that no reducer runtime mends.
+
+Each test holds the reproducer. It fails when a release no longer shows the fault, and then the
+generator, `known` or the documentation can say less.
+"""
+
+# ruff: noqa: N803, N812 -- TileLang code names tensors and the language in upper case
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+if importlib.util.find_spec("tilelang") is None:
+    pytest.skip("tilelang is not installed", allow_module_level=True)
+
+import tilelang
+import tilelang.language as T
+
+import reducer_compat
+from reducer_compat import simt
+from reducer_rules.release import NATIVE_V2, Release
+from tests.fuzz.worker import _without_shim
+
+RELEASE = Release.parse(str(tilelang.__version__).split("+")[0])
+needs_native = pytest.mark.skipif(RELEASE < NATIVE_V2, reason="this TileLang has no v2 reducers")
+
+
+@contextmanager
+def tilelang_alone() -> Iterator[None]:
+    """The language and the passes without the runtime."""
+    reducer_compat.uninstall()
+    try:
+        with _without_shim():
+            yield
+    finally:
+        reducer_compat.install()
+
+
+# -- indices ----------------------------------------------------------------------------------
+
+
+def rotated() -> Any:
+    """Rows moved down by their column: no reducer anywhere."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4, 2), "int32"), B: T.Tensor((4, 2), "int32")):
+        with T.Kernel(1, threads=32):
+            for i, j in T.Parallel(4, 2):
+                B[(i + j) % 4, j] = A[i, j]
+
+    return kernel
+
+
+def test_a_sum_of_axes_beside_one_of_them_is_simplified_wrongly() -> None:
+    """TVM makes `(x + 1) % 8` of `((x // 2 + x % 2) % 4) * 2 + x % 2`, on every release."""
+    given = np.arange(8, dtype=np.int32).reshape(4, 2)
+    with tilelang_alone():
+        got = simt.run(rotated(), given)
+    wanted = np.stack([given[:, 0], np.roll(given[:, 1], 1)], axis=1)
+    assert sorted(got.reshape(-1).tolist()) == sorted(wanted.reshape(-1).tolist())
+    assert got.tolist() != wanted.tolist()
+
+
+# -- native reducers --------------------------------------------------------------------------
+
+
+def tile_sums(rows: int, columns: int, route: str) -> Any:
+    """Sums of the rows of a tile on 128 threads."""
+
+    @T.prim_func
+    def of_fragment(A: T.Tensor((rows, columns), "float32"), B: T.Tensor((rows,), "float32")):
+        with T.Kernel(1, threads=128):
+            tile = T.alloc_fragment((rows, columns), "float32")
+            acc = T.alloc_reducer((rows,), "float32")
+            result = T.alloc_fragment((rows,), "float32")
+            T.copy(A, tile)
+            T.reducer_init(acc)
+            for i, j in T.Parallel(rows, columns):
+                T.reducer_update(acc[i], tile[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    @T.prim_func
+    def of_memory(A: T.Tensor((rows, columns), "float32"), B: T.Tensor((rows,), "float32")):
+        with T.Kernel(1, threads=128):
+            acc = T.alloc_reducer((rows,), "float32")
+            result = T.alloc_fragment((rows,), "float32")
+            T.reducer_init(acc)
+            for i, j in T.Parallel(rows, columns):
+                T.reducer_update(acc[i], A[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return {"fragment": of_fragment, "memory": of_memory}[route]
+
+
+def _sums(rows: int, columns: int, route: str) -> list[float]:
+    kernel = tile_sums(rows, columns, route)
+    given = np.ones((rows, columns), np.float32)
+    return [float(value) for value in simt.run(kernel, given)]
+
+
+@needs_native
+@pytest.mark.parametrize(("rows", "columns"), [(2, 2), (2, 8), (8, 2), (8, 8)])
+def test_native_counts_one_contribution_of_a_small_fragment_tile(rows: int, columns: int) -> None:
+    """The collective is missing where the tile is smaller than the block and divides it."""
+    with tilelang_alone():
+        assert _sums(rows, columns, "fragment") == [1.0] * rows
+        assert _sums(rows, columns, "memory") == [float(columns)] * rows
+
+
+@needs_native
+@pytest.mark.parametrize(("rows", "columns"), [(2, 64), (4, 64), (2, 24), (1, 8)])
+def test_native_is_right_on_other_fragment_tiles(rows: int, columns: int) -> None:
+    with tilelang_alone():
+        assert _sums(rows, columns, "fragment") == [float(columns)] * rows
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(2, 2), (2, 8), (8, 2), (8, 8), (2, 64), (1, 8)])
+def test_ours_counts_every_contribution_of_a_small_fragment_tile(rows: int, columns: int) -> None:
+    assert _sums(rows, columns, "fragment") == [float(columns)] * rows
+
+
+# -- warp specialization ----------------------------------------------------------------------
+
+
+def doubled(stages: int) -> Any:
+    """A tile on a pipelined way through shared memory to a fragment, and out: no reducer."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((2, 8, 12), "float32"), B: T.Tensor((8, 12), "float32")):
+        with T.Kernel(1, threads=32):
+            shared = T.alloc_shared((8, 12), "float32")
+            tile = T.alloc_fragment((8, 12), "float32")
+            for k in T.Pipelined(2, num_stages=stages):
+                T.copy(A[k, 0:8, 0:12], shared)
+                T.copy(shared, tile)
+                for i, j in T.Parallel(8, 12):
+                    B[i, j] = tile[i, j] * 2
+
+    return kernel
+
+
+def test_registers_of_a_warp_specialized_tile_are_counted_from_the_producers() -> None:
+    """From 0.1.11 on element -1 of a fragment of 96 elements on 32 threads is touched."""
+    given = np.ones((2, 8, 12), np.float32)
+    with tilelang_alone():
+        report = simt.execute(doubled(2), given, target="sm_90").report
+        assert simt.execute(doubled(2), given, target="sm_75").report.ok
+    assert bool(report.of("out-of-bounds")) == (Release.parse("0.1.11") <= RELEASE), str(report)
