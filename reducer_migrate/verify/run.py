@@ -182,27 +182,17 @@ def _row(
     predicted: str,
     compat: bool,
 ) -> Row:
-    v1, v2 = answers.get("v1"), answers.get("v2")
-    counts = [each for each in (v1, v2) if each is not None]
-    counted = next((each for each in counts if each.counted.outputs is not None), counts[0])
-    if v2 is None:
-        # The sides are compared all the same: what stays is v1, and it may be wrong.
-        assert v1 is not None
-        found = compare(v1.ran, v1.ran, counted.counted)
-        comparison = Comparison(
-            Verdict.NOT_REWRITTEN,
-            refused[0],
-            found.place,
-            {k: v for k, v in (found.values or {}).items() if k != "v2"},
-            found.observed,
-        )
+    given = [answers[side] for side in ("v1", "v2") if side in answers]
+    counted = next((each for each in given if each.counted.outputs is not None), given[0])
+    shown = next((each for each in reversed(given) if each.inputs), given[-1])
+    if refused:
+        comparison = _not_rewritten(answers["v1"].ran, counted.counted, refused[0])
     else:
-        comparison = compare(None if v1 is None else v1.ran, v2.ran, counted.counted)
-        if comparison.verdict is Verdict.V2_WRONG and not compat:
-            reason = f"{comparison.reason}; `--with-compat` lowers it by reducer_compat"
-            comparison = replace(comparison, reason=reason)
-    shown = v2 if v2 is not None and v2.inputs else v1 if v1 is not None else v2
-    assert shown is not None
+        before = answers["v1"].ran if "v1" in answers else None
+        comparison = compare(before, answers["v2"].ran, counted.counted)
+    if comparison.verdict is Verdict.V2_WRONG and not compat:
+        reason = f"{comparison.reason}; `--with-compat` lowers it by reducer_compat"
+        comparison = replace(comparison, reason=reason)
     return Row(
         kernel,
         arguments,
@@ -213,6 +203,13 @@ def _row(
         counted.contributions,
         "" if counted.counted.error is None else str(counted.counted.error),
     )
+
+
+def _not_rewritten(v1: Side, counted: Side, reason: str) -> Comparison:
+    """A kernel that stays v1 is compared with its source all the same: it may be wrong."""
+    found = compare(v1, v1, counted)
+    values = {name: value for name, value in (found.values or {}).items() if name != "v2"}
+    return Comparison(Verdict.NOT_REWRITTEN, reason, found.place, values, found.observed)
 
 
 def _missing(arguments: Arguments) -> str:

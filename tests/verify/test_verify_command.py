@@ -36,6 +36,16 @@ def test_it_says_that_it_executes_the_file_and_with_what(sum_on_0_1_13: Done) ->
     )
 
 
+def test_a_warp_specialized_pipeline_loses_its_result(tmp_path: Path, releases: Path) -> None:
+    path = str(ROOT / "examples" / "gemv.py")
+    where = ("--tilelang", "0.1.13", "--releases", str(releases), "--arch", "sm_90")
+    options = ("--args", "M=32, N=256", "--output-format", "json")
+    row = run(tmp_path, path, *where, *options).kernels["gemv"]
+    assert (row["verdict"], row["predicted"]) == ("v1-wrong", "RM303")
+    assert row["values"]["v1"] == "nan"
+    assert row["values"]["v2"] == row["values"]["counted"] > 0
+
+
 def test_the_help_says_that_it_executes_the_file(tmp_path: Path) -> None:
     done = run(tmp_path, "--help")
     assert "EXECUTES the file" in done.out

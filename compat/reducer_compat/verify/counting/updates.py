@@ -9,8 +9,6 @@ import numpy as np
 
 from reducer_rules.monoid import Op
 
-Combine = Callable[..., Any]
-
 #: ufuncs with an `at` that combines one lane after the other.
 UFUNCS: dict[Op, Any] = {
     Op.SUM: np.add,
