@@ -413,8 +413,14 @@ def _merge(before: _Comma, dropped: _Comma, last: bool) -> _Comma:
         return dropped if last else before
     old, new = before.whitespace_after, dropped.whitespace_after
     if not isinstance(new, cst.ParenthesizedWhitespace) or new.first_line.comment is None:
-        return dropped if last and not _has_comment(old) else before
-    if not isinstance(old, cst.ParenthesizedWhitespace) or old.first_line.comment is None:
+        if not last:
+            return before
+        if not isinstance(old, cst.ParenthesizedWhitespace) or not _has_comment(old):
+            return dropped
+        # The parenthesis stays where it closed the call.
+        line = new.last_line if isinstance(new, cst.ParenthesizedWhitespace) else old.last_line
+        return before.with_changes(whitespace_after=old.with_changes(last_line=line))
+    if not isinstance(old, cst.ParenthesizedWhitespace) or not _has_comment(old):
         return dropped
     own = cst.EmptyLine(indent=True, whitespace=old.last_line, comment=new.first_line.comment)
     merged = new.with_changes(
@@ -426,6 +432,7 @@ def _merge(before: _Comma, dropped: _Comma, last: bool) -> _Comma:
 def _has_comment(whitespace: cst.BaseParenthesizableWhitespace) -> bool:
     return isinstance(whitespace, cst.ParenthesizedWhitespace) and (
         whitespace.first_line.comment is not None
+        or any(line.comment is not None for line in whitespace.empty_lines)
     )
 
 

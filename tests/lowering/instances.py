@@ -27,6 +27,7 @@ INSTANCES: dict[str, tuple[Instance, ...]] = {
     "closure_constant": (("build", (256, True)), ("build", (256, False))),
     "comments_among_operands": (("build", (64,)),),
     "combine_forms": (("build", (64,)),),
+    "comments_everywhere": (("build", (64,)),),
     "default_allocation": (("build", (128,)),),
     "eager_jit": (("total", (("tensor", "float32", 64), ("tensor", "float32", 1))),),
     "epoch_in_both_arms_of_a_flag": (
@@ -46,6 +47,7 @@ INSTANCES: dict[str, tuple[Instance, ...]] = {
     "import_from": (("build", (128,)),),
     "import_in_function": (("build", (16, 64)),),
     "import_under_try": (("build", (16, 64)),),
+    "init_under_match": (("build", (64, "sum")), ("build", (64, "max")), ("build", (64, "min"))),
     "init_far_below": (("build", (64,)),),
     "language_parameter": (("gemv_alloc_reducer", ("T", 64, 64)),),
     "list_loop_whole_epoch": (("build", (64,)),),

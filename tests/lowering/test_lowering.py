@@ -135,6 +135,7 @@ GUARD = _difference(
 )
 DIFFERENCES: dict[str, Difference] = {
     "alloc_spellings": CLAMP_SEED,
+    "init_under_match": CLAMP_SEED,
     "nested_ifs_and_elif": CLAMP_SEED,
     "batches": BATCH,
     "default_allocation": GUARD,
