@@ -63,6 +63,15 @@ class Adapter:
         """Whether a barrier is moved out of a branch whose condition loads memory, and lost."""
         return self.release < Release.parse("0.1.9")
 
+    def thread_shift(self, layout: Any) -> int:
+        """What spreading a loop of this layout takes off every thread index in its body.
+
+        To 0.1.12 that is the first thread of the layout: under warp specialization, of the
+        consumers. Later releases leave the body alone.
+        """
+        found = re.search(r"thread_range: I.Range\((\d+)", repr(layout))
+        return int(found[1]) if found and self.release < Release.parse("0.1.13") else 0
+
     @property
     def partitions_stores_alone(self) -> bool:
         """Whether a `T.Parallel` loop that stores to no shared buffer runs whole in each thread.

@@ -16,6 +16,7 @@ from typing import Any
 from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
+from reducer_compat.passes.build import substitute
 from reducer_compat.passes.sites import LAYOUT
 
 
@@ -49,6 +50,22 @@ def _one(stmt: Any, runner: Any) -> Any:
     if found is None:
         return None
     return adapter().tir.IfThenElse(found.args[4] == runner, stmt, None)
+
+
+def rebase(func: Any) -> Any:
+    """Undo beforehand what spreading the loops of updates does to the thread indices in them."""
+    return func.with_body(tree.transform(func.body, _rebased))
+
+
+def _rebased(stmt: Any) -> Any:
+    if not isinstance(stmt, adapter().tir.For) or LAYOUT not in stmt.annotations:
+        return None
+    shift = adapter().thread_shift(stmt.annotations[LAYOUT])
+    marks = [found for inner in tree.walk(stmt) if (found := marker.read(inner)) is not None]
+    if not marks or not shift:
+        return stmt
+    thread = tree.variables(marks[0].args[4])[0]
+    return adapter().for_loop(stmt, body=substitute(stmt.body, {thread: thread + shift}))
 
 
 def owner(loop: Any, layout: Any) -> Any:
