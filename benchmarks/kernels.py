@@ -47,8 +47,9 @@ FFI = (((0, 1, 13), "0.1.12"), ((0, 1, 10), "0.1.11"), ((0, 1, 8), "0.1.8"))
 FIRST_NATIVE = (0, 1, 14)
 #: Kernels of `--quick`: one of each kind.
 QUICK = ("16x128_float16", "row_sum_global_8x256", "softmax", "rmsnorm_backward_nows", "block_sum")
-#: Seconds for one answer of a process.
-PATIENCE = 900
+#: Seconds for compiling all kernels of a process, and for any answer of one.
+COMPILE_SECONDS = 300
+PATIENCE = 2 * COMPILE_SECONDS
 
 
 def number(release: str) -> tuple[int, ...]:
@@ -109,7 +110,13 @@ class Process:
 
     def compile(self, cases: Sequence[str]) -> None:
         variants = [variant for variant in self.variants if variant != "torch"]
-        answer = self.ask(do="compile", cases=list(cases), variants=variants, jobs=self.jobs)
+        answer = self.ask(
+            do="compile",
+            cases=list(cases),
+            variants=variants,
+            jobs=self.jobs,
+            seconds=COMPILE_SECONDS,
+        )
         for one in answer.get("kernels", []):
             self.kernels[one["case"], one["variant"]] = one
 

@@ -212,9 +212,7 @@ def rmsnorm_backward(m, n, split, bm, bn, threads, dtype):
                 T.copy(dY[by * (m // split) + k * bm, bx * bn], dY_s)
                 T.copy(rstd[by * (m // split) + k * bm], r_s)
                 for i, j in T.Parallel(bm, bn):
-                    T.reducer_update(
-                        acc[j], X_s[i, j].astype("float32") * dY_s[i, j].astype("float32") * r_s[i]
-                    )
+                    T.reducer_update(acc[j], X_s[i, j].astype("float32") * dY_s[i, j].astype("float32") * r_s[i])
             T.finalize_reducer(acc, acc_result)
             T.copy(acc_result, dW[by, bx * bn])
 
@@ -281,9 +279,7 @@ def outer_product(blocks, k, bk, threads):
             T.reducer_init(acc)
             for kt in T.serial(k // bk):
                 for r, i, j in T.Parallel(bk, 4, 4):
-                    T.reducer_update(
-                        acc[i, j], A[bx * k + kt * bk + r, i] * B[bx * k + kt * bk + r, j]
-                    )
+                    T.reducer_update(acc[i, j], A[bx * k + kt * bk + r, i] * B[bx * k + kt * bk + r, j])
             T.finalize_reducer(acc, acc_result)
             T.copy(acc_result, C[bx, :, :])
 

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,17 +101,22 @@ class Bench:
         self._inputs: tuple[str, list[torch.Tensor]] = ("", [])
         self._exact: tuple[torch.Tensor, ...] = ()
 
-    def compile(self, cases: list[str], variants: list[str], jobs: int) -> Answer:
-        """Compile all of `cases` in all of `variants` that have them."""
+    def compile(self, cases: list[str], variants: list[str], jobs: int, seconds: float) -> Answer:
+        """Compile all of `cases` in all of `variants` that have them, as far as time allows."""
         wanted = [
             (name, variant)
             for name in cases
             for variant in variants
             if hasattr(_module(variant), self._cases[name].kernel)
         ]
-        with ThreadPoolExecutor(jobs) as pool:
-            made = pool.map(lambda pair: self._compile(self._cases[pair[0]], pair[1]), wanted)
-        self._kernels.update(zip(wanted, made, strict=True))
+        pool = ThreadPoolExecutor(jobs)
+        made = {pair: pool.submit(self._compile, self._cases[pair[0]], pair[1]) for pair in wanted}
+        finished = wait(made.values(), timeout=seconds).done
+        pool.shutdown(wait=False, cancel_futures=True)
+        late = Compiled(failed=f"was not compiled in {seconds:.0f} s")
+        self._kernels |= {
+            pair: one.result() if one in finished else late for pair, one in made.items()
+        }
         return {
             "kernels": [
                 {"case": c, "variant": v, "failed": k.failed, "resources": k.resources}
@@ -261,6 +266,7 @@ def main() -> None:
         print(json.dumps(answer), file=answers, flush=True)
         if answer.get("broken"):
             break
+    os._exit(0)  # a kernel that is still compiling would be waited for
 
 
 if __name__ == "__main__":

@@ -63,6 +63,15 @@ class Adapter:
         """Whether a barrier is moved out of a branch whose condition loads memory, and lost."""
         return self.release < Release.parse("0.1.9")
 
+    def thread_shift(self, layout: Any) -> int:
+        """What spreading a loop of this layout takes off every thread index in its body.
+
+        To 0.1.12 that is the first thread of the layout: under warp specialization, of the
+        consumers. Later releases leave the body alone.
+        """
+        found = re.search(r"thread_range: I.Range\((\d+)", repr(layout))
+        return int(found[1]) if found and self.release < Release.parse("0.1.13") else 0
+
     @property
     def partitions_stores_alone(self) -> bool:
         """Whether a `T.Parallel` loop that stores to no shared buffer runs whole in each thread.
@@ -71,13 +80,6 @@ class Adapter:
         after, accesses of fragments. A pointer to a shared buffer counts as a store.
         """
         return Release.parse("0.1.9") <= self.release < Release.parse("0.1.11")
-
-    @property
-    def shifts_loop_bodies(self) -> bool:
-        """Whether a partitioned T.Parallel loop has the thread index in its body replaced by the
-        index within the loop's thread range, for a second time under warp specialization.
-        """
-        return self.release < Release.parse("0.1.13")
 
     def op(self, name: str) -> Any:
         """A builtin operator of TIR, for instance `call_extern`."""

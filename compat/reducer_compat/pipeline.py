@@ -22,7 +22,7 @@ from reducer_compat.passes.carry import carry
 from reducer_compat.passes.check import check
 from reducer_compat.passes.collect import collect
 from reducer_compat.passes.emit import emit
-from reducer_compat.passes.guard import guard
+from reducer_compat.passes.guard import guard, rebase
 from reducer_compat.passes.native import choose, to_native
 from reducer_compat.passes.normalize import normalize
 from reducer_compat.passes.participants import narrowed
@@ -98,6 +98,8 @@ def after_lowering(original: Any, mod: Any) -> Any:
     mine = [name for name, func in _kernels(mod) if _ours(func)]
     if not mine:
         return original(mod)
+    for name in mine:
+        mod = _updated(mod, name, rebase(mod[name]))
     mod = _explained(original, mod, mine)
     for name in mine:
         func = emit(mod[name])

@@ -9,6 +9,11 @@ import pytest
 import tilelang.language as T
 
 from reducer_compat import simt
+from tests.compat.lowering import run, wanted
+from tests.kernels import Case, all_cases
+
+#: Pipelines whose operands are copied on to fragments, so that updates wait for their layout.
+WAITING = ("bench_gemv_fragment_32x8", "bench_gemv_16bit")
 
 
 @pytest.fixture(autouse=True)
@@ -75,3 +80,10 @@ def test_producers_take_no_part_in_an_epoch_before_the_pipeline(
     np.testing.assert_array_equal(low, least + columns)
     wanted = b.reshape(3, 4, 16, 16).sum((1, 3)) - 64 * least[:, None]
     np.testing.assert_array_equal(total, wanted)
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in all_cases() if c.name.startswith(WAITING)], ids=lambda case: case.name
+)
+def test_updates_that_wait_for_a_layout_run_in_the_consumers(case: Case) -> None:
+    np.testing.assert_array_equal(run(case, target="sm_90"), wanted(case))

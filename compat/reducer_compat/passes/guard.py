@@ -16,6 +16,7 @@ from typing import Any
 from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
+from reducer_compat.passes.build import substitute
 from reducer_compat.passes.sites import LAYOUT
 
 
@@ -48,21 +49,23 @@ def _one(stmt: Any, runner: Any) -> Any:
     found = marker.read(stmt)
     if found is None:
         return None
-    return adapter().tir.IfThenElse(_thread(found.args[4]) == runner, stmt, None)
+    return adapter().tir.IfThenElse(found.args[4] == runner, stmt, None)
 
 
-def _thread(participant: Any) -> Any:
-    """The number of a participant, as it must be written into the body of a T.Parallel loop."""
-    if not adapter().shifts_loop_bodies:
-        return participant
-    here = adapter()
-    zero, simplify = here.tir.IntImm("int32", 0), here.tvm.arith.Analyzer().simplify
-    substitute = here.tir.stmt_functor.substitute
-    shifted = participant
-    for var in tree.variables(participant):
-        first = simplify(substitute(participant, {var: zero}))
-        shifted = simplify(substitute(participant, {var: var - first}))
-    return shifted
+def rebase(func: Any) -> Any:
+    """Undo beforehand what spreading the loops of updates does to the thread indices in them."""
+    return func.with_body(tree.transform(func.body, _rebased))
+
+
+def _rebased(stmt: Any) -> Any:
+    if not isinstance(stmt, adapter().tir.For) or LAYOUT not in stmt.annotations:
+        return None
+    shift = adapter().thread_shift(stmt.annotations[LAYOUT])
+    marks = [found for inner in tree.walk(stmt) if (found := marker.read(inner)) is not None]
+    if not marks or not shift:
+        return stmt
+    thread = tree.variables(marks[0].args[4])[0]
+    return adapter().for_loop(stmt, body=substitute(stmt.body, {thread: thread + shift}))
 
 
 def owner(loop: Any, layout: Any) -> Any:
