@@ -72,6 +72,13 @@ class Adapter:
         """
         return Release.parse("0.1.9") <= self.release < Release.parse("0.1.11")
 
+    @property
+    def shifts_loop_bodies(self) -> bool:
+        """Whether a partitioned T.Parallel loop has the thread index in its body replaced by the
+        index within the loop's thread range, for a second time under warp specialization.
+        """
+        return self.release < Release.parse("0.1.13")
+
     def op(self, name: str) -> Any:
         """A builtin operator of TIR, for instance `call_extern`."""
         return self.tvm.ir.Op.get(f"{self.tir.__name__.rsplit('.', 1)[-1]}.{name}")

@@ -9,7 +9,7 @@ the first six kinds, `carry` turns them into code and into the others:
     store     acc[0..], what, location, value, indices...
     finalize  acc[0..], batch, location[, dst[0..]]
     line      location, of the statement that follows
-    partial   op, partial[0], flat index, value, thread[, pointer]
+    partial   op, partial[0], flat index, value, thread[, pointer]; stored into the partial
     hold      fragment[0..]
 
 A marker that reaches code generation is a call of an undeclared function: it cannot compile
@@ -52,13 +52,13 @@ class Marker:
         return str(self.args[position].value)
 
 
-def build(kind: str, *args: Any) -> Any:
+def build(kind: str, *args: Any, dtype: str = "handle") -> Any:
     """The call of one marker; Python strings become string literals."""
     here = adapter()
     literal = here.tir.StringImm
     operands = [literal(PREFIX + kind)]
     operands += [literal(arg) if isinstance(arg, str) else arg for arg in args]
-    return here.tir.Call("handle", here.op("call_extern"), operands)
+    return here.tir.Call(dtype, here.op("call_extern"), operands)
 
 
 def origin(buffer: Any) -> Any:
@@ -68,8 +68,9 @@ def origin(buffer: Any) -> Any:
 
 
 def read(stmt: Any) -> Marker | None:
-    """The marker that a statement is, or None."""
-    return call_marker(stmt.value) if type(stmt) is adapter().tir.Evaluate else None
+    """The marker that a statement is, or stores; or None."""
+    tir = adapter().tir
+    return call_marker(stmt.value) if type(stmt) in (tir.Evaluate, tir.BufferStore) else None
 
 
 def call_marker(call: Any) -> Marker | None:

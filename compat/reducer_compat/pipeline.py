@@ -32,8 +32,9 @@ from reducer_compat.passes.recognize import uses_reducers
 from reducer_compat.passes.registers import share_registers
 from reducer_compat.passes.residue import residue
 from reducer_compat.passes.sites import find_sites, is_fragment
+from reducer_compat.passes.split import rejoin
 
-#: On a kernel between `carry` and `residue`.
+#: On a kernel between `carry` and `residue`: the number of its participants.
 ATTRIBUTE = "reducer_compat"
 
 
@@ -67,7 +68,7 @@ def lower_markers(func: Any) -> Any:
     sites = find_sites(func)
     admit(func, collected, sites)
     carried = carry(func, collected, sites, plan(collected, sites))
-    return keep(carried.with_attr(ATTRIBUTE, True), func.body)
+    return keep(carried.with_attr(ATTRIBUTE, collected.threads), func.body)
 
 
 def after_inference(original: Any, mod: Any) -> Any:
@@ -77,7 +78,8 @@ def after_inference(original: Any, mod: Any) -> Any:
         return original(mod)
     mod = _explained(original, mod, mine)
     for name in mine:
-        func = pin(guard(project(narrowed(mod[name]))))
+        func = rejoin(mod[name], str(name.name_hint), int(mod[name].attrs[ATTRIBUTE]))
+        func = pin(guard(project(narrowed(func))))
         _proved(func, "planned")
         mod = _updated(mod, name, func)
     return mod

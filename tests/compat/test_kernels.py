@@ -34,6 +34,17 @@ def test_a_kernel_is_right(case: Case) -> None:
     np.testing.assert_array_equal(run(case), wanted(case))
 
 
+def pipelined(case: Case) -> bool:
+    """Whether warp specialization may change a kernel, and the interpreter knows its barriers."""
+    release = str(adapter().release)
+    return release != "0.1.8" and supported(case) and "num_stages" in case.build().script()
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if pipelined(case)], ids=ids)
+def test_a_warp_specialized_kernel_is_right(case: Case) -> None:
+    np.testing.assert_array_equal(run(case, target="sm_90"), wanted(case))
+
+
 def test_names_are_unique() -> None:
     names = [case.name for case in CASES]
     assert len(names) == len(set(names))

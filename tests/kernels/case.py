@@ -16,6 +16,7 @@ FAMILIES = (
     "tiles",
     "sites",
     "streaming",
+    "specialized",
     "shapes",
     "epochs",
     "dtypes",

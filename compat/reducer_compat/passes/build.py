@@ -42,10 +42,10 @@ def extern(dtype: str, name: str, *args: Any) -> Any:
     return here.tir.Call(dtype, here.op("call_extern"), [here.tir.StringImm(name), *args])
 
 
-def barrier() -> Any:
-    """A barrier of the participants."""
+def barrier(exchange: Any) -> Any:
+    """A barrier of the participants, for what they do to `exchange`."""
     here = adapter()
-    scope = here.tir.StringImm("shared.dyn")
+    scope = here.tir.StringImm(str(exchange.scope()))
     return here.tir.Evaluate(here.tir.Call("int32", here.op("tvm_storage_sync"), [scope]))
 
 

@@ -14,39 +14,27 @@ from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
 from reducer_compat.marker import Marker
-from reducer_compat.passes import build, hold, spread
+from reducer_compat.passes import build, hold, split, spread
 from reducer_compat.passes.collect import Collected
-from reducer_compat.passes.collective import Storage, close_epoch, open_epoch, storage
+from reducer_compat.passes.collective import Storage, close_epoch, open_epoch, storages
 from reducer_compat.passes.participants import is_pipelined, participating
-from reducer_compat.passes.plan import Plan, dtype_bytes
+from reducer_compat.passes.plan import Plan
 from reducer_compat.passes.sites import LAYOUT, Rows, Site, rows_of
 from reducer_rules.timeline import Init
 
 
 def carry(func: Any, collected: Collected, sites: tuple[Site, ...], plans: tuple[Plan, ...]) -> Any:
     """The kernel with its markers turned into code."""
-    sizes = _shared_sizes(func) | {dtype_bytes(plan.reducer.dtype) for plan in plans}
     carrier = _Carrier(
         collected,
         sites,
-        tuple(storage(plan, len(sizes) > 1) for plan in plans),
+        storages(plans),
         hold.floating(func.body),
         any(is_pipelined(stmt) for stmt in tree.walk(func.body)),
     )
     body = tree.transform(func.body, carrier.enter)
     body = tree.transform(body, carrier.allocate)
     return func.with_body(body)
-
-
-def _shared_sizes(func: Any) -> set[int]:
-    """The sizes in bytes of what the kernel keeps in shared memory."""
-    return {
-        dtype_bytes(str(buffer.dtype))
-        for stmt in tree.walk(func.body)
-        if isinstance(stmt, adapter().block)
-        for buffer in stmt.alloc_buffers
-        if str(buffer.scope()).startswith("shared")
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +88,9 @@ class _Carrier:
             return open_epoch(store, found.args[3] if len(found.args) > 3 else None)
         if found.kind == "finalize":
             dst = found.args[3].buffer if len(found.args) > 3 else store.reducer.buffer
-            closed = close_epoch(store, dst, self.exposed)
-            return tree.sequence([closed, hold.hold(dst)]) if self._floats(dst) else closed
+            parts = [close_epoch(store, dst, self.exposed)]
+            parts += [hold.hold(dst)] if self._floats(dst) else []
+            return split.together(store.partial, tree.sequence(parts))
         raise ReducerError(
             "RC005",
             f"a {found.kind} of reducer {found.target.name} passed the rules and has no meaning",
@@ -114,6 +103,7 @@ class _Carrier:
         return any(data.same_as(dst.data) for data in self.floating)
 
     def _waiting(self, stmt: Any) -> Any:
+        """The marker of an update that waits, as a store: passes see that it writes the partial."""
         found = marker.read(stmt)
         if found is None or found.kind != "update":
             return None
@@ -126,8 +116,9 @@ class _Carrier:
             found.args[4],
             store.plan.thread,
             *_spreads_the_loop(store),
+            dtype=store.reducer.dtype,
         )
-        return adapter().tir.Evaluate(call)
+        return build.store(store.partial, call, 0)
 
     def _spread(self, site: Site) -> Any:
         found = self._rowwise(site)

@@ -7,6 +7,7 @@ threads that run them, also under warp specialization.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +16,14 @@ from reducer_compat.adapter import adapter
 from reducer_compat.passes import build
 from reducer_compat.passes.collect import Reducer
 from reducer_compat.passes.participants import participating
-from reducer_compat.passes.plan import Plan
+from reducer_compat.passes.plan import Plan, dtype_bytes
 from reducer_compat.passes.project import HANDOVER, WRITERS, marked
 from reducer_compat.passes.sites import is_fragment
 from reducer_rules.timeline import Init
+
+#: Bytes of static shared memory that the exchanges of a kernel take together, at most; a block
+#: has 48 KiB.
+STATIC_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +32,12 @@ class Storage:
 
     Attributes:
         seed: None where every epoch opens at the identity.
-        fenced: shared memory holds elements of other sizes too. TileLang lays buffers whose
-            lives do not overlap over each other, and then looks for the barriers they need by
-            the numbers of elements, not of bytes: it may leave one out.
     """
 
     plan: Plan
     partial: Any
     exchange: Any
     seed: Any
-    fenced: bool
 
     @property
     def reducer(self) -> Reducer:
@@ -48,17 +49,31 @@ class Storage:
         return found if self.seed is None else [*found, self.seed]
 
 
-def storage(plan: Plan, fenced: bool) -> Storage:
-    """Declare the buffers of one reducer."""
+def storages(plans: Sequence[Plan]) -> tuple[Storage, ...]:
+    """Declare the buffers of all reducers of a kernel.
+
+    TileLang puts dynamic shared buffers whose lives do not overlap into the same bytes. It
+    takes their lives from the text, also where producers run ahead of it, and compares
+    accesses by element, also where dtypes differ. So exchanges are static while they are small.
+    """
+    found, used = [], 0
+    for plan in plans:
+        size = plan.writers * plan.chunk * dtype_bytes(plan.reducer.dtype)
+        apart = used + size <= STATIC_BYTES
+        used += size if apart else 0
+        found.append(_storage(plan, "shared" if apart else "shared.dyn"))
+    return tuple(found)
+
+
+def _storage(plan: Plan, scope: str) -> Storage:
     reducer = plan.reducer
     name, dtype = reducer.name, reducer.dtype
     seeded = any(isinstance(e, Init) and e.fill is not None for e in reducer.events)
     return Storage(
         plan,
         build.buffer(f"{name}_partial", plan.slots, dtype, "local"),
-        build.buffer(f"{name}_exchange", plan.writers * plan.chunk, dtype, "shared.dyn"),
+        build.buffer(f"{name}_exchange", plan.writers * plan.chunk, dtype, scope),
         build.buffer(f"{name}_seed", 1, dtype, "local") if seeded else None,
-        fenced,
     )
 
 
@@ -91,7 +106,8 @@ def close_epoch(store: Storage, dst: Any, exposed: bool) -> Any:
 
 def _turn(store: Storage, dst: Any, chunk: Any, exposed: bool) -> Any:
     """One of several chunks. TileLang does not see that the next one overwrites what this reads."""
-    return tree.sequence([_exchange(store, dst, chunk, chunk, exposed), build.barrier()])
+    turn = _exchange(store, dst, chunk, chunk, exposed)
+    return tree.sequence([turn, build.barrier(store.exchange)])
 
 
 def _exchange(store: Storage, dst: Any, first: Any, chunk: Any, exposed: bool) -> Any:
@@ -104,10 +120,12 @@ def _exchange(store: Storage, dst: Any, first: Any, chunk: Any, exposed: bool) -
         publish = participating(plan.thread, plan.threads, publish)
         if not str(dst.scope()).startswith("local"):
             gather = participating(plan.thread, plan.threads, gather)
-    lost = adapter().loses_barriers and store.reducer.closes_in_branch
-    before = build.barrier() if lost or store.fenced else tree.nothing()
-    between = build.barrier() if lost else tree.nothing()
-    return tree.sequence([before, publish, between, gather])
+    before, after = [], []
+    if adapter().loses_barriers and store.reducer.closes_in_branch:
+        before = after = [build.barrier(store.exchange)]
+    elif str(store.exchange.scope()) != "shared":
+        before = [build.barrier(store.exchange)]
+    return tree.sequence([*before, publish, *after, gather])
 
 
 def _open_to_narrowing(store: Storage, publish: Any) -> Any:

@@ -48,7 +48,21 @@ def _one(stmt: Any, runner: Any) -> Any:
     found = marker.read(stmt)
     if found is None:
         return None
-    return adapter().tir.IfThenElse(found.args[4] == runner, stmt, None)
+    return adapter().tir.IfThenElse(_thread(found.args[4]) == runner, stmt, None)
+
+
+def _thread(participant: Any) -> Any:
+    """The number of a participant, as it must be written into the body of a T.Parallel loop."""
+    if not adapter().shifts_loop_bodies:
+        return participant
+    here = adapter()
+    zero, simplify = here.tir.IntImm("int32", 0), here.tvm.arith.Analyzer().simplify
+    substitute = here.tir.stmt_functor.substitute
+    shifted = participant
+    for var in tree.variables(participant):
+        first = simplify(substitute(participant, {var: zero}))
+        shifted = simplify(substitute(participant, {var: var - first}))
+    return shifted
 
 
 def owner(loop: Any, layout: Any) -> Any:

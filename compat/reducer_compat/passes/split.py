@@ -1,0 +1,94 @@
+"""Keep every epoch on one side of warp specialization.
+
+TileLang gives a pipelined loop to producers and consumers, and has each statement before it run
+by the consumers or, as it thinks best, by both: then by more threads than an epoch has
+participants, and under other numbers. It decides by what a statement writes, so the statements
+of a finalize are held together, and an update says that it writes its partial. What is divided
+all the same is refused: its contributions would be lost or counted twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from reducer_compat import marker, tree
+from reducer_compat.adapter import adapter
+from reducer_compat.errors import ReducerError
+
+#: On the statements of one finalize.
+TOGETHER = "reducer_compat.together"
+#: TileLang's mark on the branches of producers and consumers.
+_SPECIALIZED = "kWarpSpecializationScope"
+
+
+def together(partial: Any, finalize: Any) -> Any:
+    """The statements of a finalize as one, until the layouts are known."""
+    from reducer_compat.passes.build import integer
+
+    return adapter().tir.AttrStmt(partial.data, TOGETHER, integer(0), finalize)
+
+
+def rejoin(func: Any, kernel: str, participants: int) -> Any:
+    """`func` without the marks of `together`.
+
+    Raises:
+        ReducerError: RC003, an epoch is not run by the participants it was planned for.
+    """
+    partials = [stmt.node for stmt in tree.walk(func.body) if _is_mark(stmt)]
+    if _threads(func.body) > participants:
+        for stmt in _outside_branches(func.body):
+            if any(_closes(stmt, data) or _adds(stmt, data) for data in partials):
+                raise ReducerError(
+                    "RC003",
+                    "TileLang's warp specialization divides an epoch between the threads of a "
+                    f"pipelined loop and all {_threads(func.body)} threads",
+                    kernel=kernel,
+                    fix='pass the config "tl.disable_warp_specialized": True',
+                )
+    return func.with_body(tree.transform(func.body, _unmarked))
+
+
+def _unmarked(stmt: Any) -> Any:
+    return tree.transform(stmt.body, _unmarked) if _is_mark(stmt) else None
+
+
+def _is_mark(stmt: Any) -> bool:
+    return isinstance(stmt, adapter().tir.AttrStmt) and str(stmt.attr_key) == TOGETHER
+
+
+def _threads(body: Any) -> int:
+    tir = adapter().tir
+    extents = [
+        tree.constant(stmt.value) or 1
+        for stmt in tree.walk(body)
+        if isinstance(stmt, tir.AttrStmt)
+        and stmt.attr_key == "thread_extent"
+        and str(stmt.node.thread_tag) == "threadIdx.x"
+    ]
+    return extents[0] if extents else 1
+
+
+def _outside_branches(stmt: Any) -> Iterator[Any]:
+    """The statements that belong neither to producers nor to consumers alone."""
+    tir = adapter().tir
+    if isinstance(stmt, tir.AttrStmt) and str(stmt.attr_key) == _SPECIALIZED:
+        return
+    yield stmt
+    for child in tree.children(stmt):
+        yield from _outside_branches(child)
+
+
+def _closes(stmt: Any, data: Any) -> bool:
+    return _is_mark(stmt) and stmt.node.same_as(data)
+
+
+def _adds(stmt: Any, data: Any) -> bool:
+    """Whether a statement accumulates into a partial; opening it on more threads does no harm."""
+    tir = adapter().tir
+    found = marker.read(stmt)
+    if found is not None:
+        return found.kind == "partial" and bool(found.args[1].buffer.data.same_as(data))
+    if not isinstance(stmt, tir.BufferStore) or not stmt.buffer.data.same_as(data):
+        return False
+    return any(load.buffer.data.same_as(data) for load in tree.loads(stmt.value))
