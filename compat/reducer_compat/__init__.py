@@ -5,7 +5,8 @@ semantics of TileLang's second reducer design, on every tested release and from 
 
 `REDUCER_COMPAT` names the lowering:
 
-- ``auto`` (default): ours; TileLang's own is not chosen yet, also where it would suffice;
+- ``auto`` (default): TileLang's own on 0.1.14 and later for the kernels where it suffices, else
+  ours; `status().choices` says which and why;
 - ``native``: TileLang's own on 0.1.14 and later, ours before;
 - ``canonical``: ours;
 - ``off``: importing changes nothing.
@@ -16,10 +17,12 @@ semantics of TileLang's second reducer design, on every tested release and from 
 from reducer_compat.errors import ReducerError, UnsupportedTileLangError
 from reducer_compat.install import Status, install, status, uninstall
 from reducer_compat.modes import Mode
+from reducer_compat.passes.native import Choice
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Choice",
     "Mode",
     "ReducerError",
     "Status",

@@ -11,6 +11,7 @@ from typing import Any
 from reducer_compat import baseline, cache
 from reducer_compat.adapter import SURFACE_MODULES, adapter
 from reducer_compat.modes import Mode, mode
+from reducer_compat.passes.native import Choice, choices
 from reducer_compat.passes.prove.verdict import Verdict, history
 from reducer_compat.pipeline import SPLICES, retried, spliced
 from reducer_compat.surface import language, stores
@@ -27,6 +28,7 @@ class Status:
         release: the installed TileLang.
         patched: the names that were replaced, ``module.attribute``.
         counts: what the contribution counter said of the latest kernels, oldest first.
+        choices: whose lowering the latest kernels got and why, oldest first.
     """
 
     installed: bool
@@ -34,6 +36,7 @@ class Status:
     release: str
     patched: tuple[str, ...]
     counts: tuple[Verdict, ...]
+    choices: tuple[Choice, ...]
 
 
 @dataclass
@@ -98,7 +101,7 @@ def status() -> Status:
         f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
         for owner, name, _ in _PATCHES.saved
     )
-    return Status(bool(_PATCHES.saved), chosen, release, names, history())
+    return Status(bool(_PATCHES.saved), chosen, release, names, history(), choices())
 
 
 def _patch_all() -> None:

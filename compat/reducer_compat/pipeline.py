@@ -23,6 +23,7 @@ from reducer_compat.passes.check import check
 from reducer_compat.passes.collect import collect
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.guard import guard
+from reducer_compat.passes.native import choose, to_native
 from reducer_compat.passes.normalize import normalize
 from reducer_compat.passes.participants import narrowed
 from reducer_compat.passes.plan import plan
@@ -61,12 +62,19 @@ def prepare(original: Any, mod: Any) -> Any:
 
 
 def lower_markers(func: Any) -> Any:
-    """collect, check, plan and carry, on one kernel; what it said stays with it for the proof."""
+    """collect, check, plan and carry, on one kernel; what it said stays with it for the proof.
+
+    Where mode auto leaves it to TileLang's own reducers, it becomes theirs instead.
+    """
     collected = collect(func)
     check(collected)
-    func = tag(normalize(func))
+    func = normalize(func)
     sites = find_sites(func)
     admit(func, collected, sites)
+    if choose(func, collected, sites):
+        return to_native(func, collected)
+    func = tag(func)
+    sites = find_sites(func)
     carried = carry(func, collected, sites, plan(collected, sites))
     return keep(carried.with_attr(ATTRIBUTE, collected.threads), func.body)
 

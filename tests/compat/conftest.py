@@ -11,6 +11,8 @@ import pytest
 
 collect_ignore_glob = [] if importlib.util.find_spec("tilelang") else ["test_*.py"]
 os.environ.setdefault("TILELANG_DISABLE_CACHE", "1")
+# Ours is what is tested, also where mode auto would leave a kernel to TileLang's own reducers.
+os.environ.setdefault("REDUCER_COMPAT", "canonical")
 
 
 @pytest.fixture
