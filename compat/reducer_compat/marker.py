@@ -68,9 +68,12 @@ def origin(buffer: Any) -> Any:
 
 
 def read(stmt: Any) -> Marker | None:
-    """The marker that a statement is, or stores; or None."""
+    """The marker that a statement is, or None; a waiting update is a store of its marker."""
     tir = adapter().tir
-    return call_marker(stmt.value) if type(stmt) in (tir.Evaluate, tir.BufferStore) else None
+    if type(stmt) is tir.Evaluate:
+        return call_marker(stmt.value)
+    found = call_marker(stmt.value) if type(stmt) is tir.BufferStore else None
+    return found if found is not None and found.kind == "partial" else None
 
 
 def call_marker(call: Any) -> Marker | None:

@@ -49,7 +49,8 @@ def _one(stmt: Any, runner: Any) -> Any:
     found = marker.read(stmt)
     if found is None:
         return None
-    return adapter().tir.IfThenElse(found.args[4] == runner, stmt, None)
+    update = adapter().tir.Evaluate(found.call)
+    return adapter().tir.IfThenElse(found.args[4] == runner, update, None)
 
 
 def rebase(func: Any) -> Any:

@@ -33,12 +33,15 @@ def rejoin(func: Any, kernel: str, participants: int) -> Any:
     """`func` without the marks of `together`.
 
     Raises:
-        ReducerError: RC003, an epoch is not run by the participants it was planned for.
+        ReducerError: RC003, an epoch is run by other threads in one part than in another.
     """
     partials = [stmt.node for stmt in tree.walk(func.body) if _is_mark(stmt)]
     if _threads(func.body) > participants:
-        for stmt in _outside_branches(func.body):
-            if any(_closes(stmt, data) or _adds(stmt, data) for data in partials):
+        common = list(_outside_branches(func.body))
+        whole = list(tree.walk(func.body))
+        for data in partials:
+            outside = sum(_closes(stmt, data) or _adds(stmt, data) for stmt in common)
+            if 0 < outside < sum(_closes(stmt, data) or _adds(stmt, data) for stmt in whole):
                 raise ReducerError(
                     "RC003",
                     "TileLang's warp specialization divides an epoch between the threads of a "

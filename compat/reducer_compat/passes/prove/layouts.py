@@ -33,13 +33,20 @@ class Table:
 
 
 def table(layout: Any) -> Table | None:
-    """The table of a layout; None where its shape is not known before launch."""
+    """The table of a layout; None where it is not known before launch.
+
+    The layout of a loop may depend on the variable of another loop around it.
+    """
     shape = _extents(layout.get_input_shape())
     output = _extents(layout.get_output_shape())
     if shape is None or output is None:
         return None
     elements = math.prod(shape)
     variables = _placeholders(shape, 1)
+    spread = [adapter().layout_thread(layout)] if hasattr(layout, "replicate_size") else []
+    names = {str(var.name) for expr in (*layout.index, *spread) for var in tree.variables(expr)}
+    if not names <= {*variables, "_rep"}:
+        return None
     place: Any = 0
     for expr, extent in zip(layout.index, output, strict=True):
         place = place * extent + _evaluate(expr, variables, elements)
