@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 os.environ.setdefault("TILELANG_DISABLE_CACHE", "1")
+os.environ["REDUCER_COMPAT"] = "canonical"
 
 THREADS, ROWS, COLUMNS = 1024, 128, 128
 
