@@ -23,6 +23,8 @@ def row_sum(operand: str, tiles: int) -> Any:
     """A kernel that adds up the rows of `tiles` tiles, read from `operand` memory."""
     import tilelang.language as T
 
+    import reducer_compat  # noqa: F401  # before the kernel is traced
+
     allocate = {"shared": T.alloc_shared, "fragment": T.alloc_fragment}[operand]
 
     @T.prim_func
