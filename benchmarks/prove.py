@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 os.environ.setdefault("TILELANG_DISABLE_CACHE", "1")
+os.environ["REDUCER_COMPAT"] = "canonical"
 
 THREADS, ROWS, COLUMNS = 1024, 128, 128
 
@@ -21,6 +22,8 @@ THREADS, ROWS, COLUMNS = 1024, 128, 128
 def row_sum(operand: str, tiles: int) -> Any:
     """A kernel that adds up the rows of `tiles` tiles, read from `operand` memory."""
     import tilelang.language as T
+
+    import reducer_compat  # noqa: F401  # before the kernel is traced
 
     allocate = {"shared": T.alloc_shared, "fragment": T.alloc_fragment}[operand]
 
