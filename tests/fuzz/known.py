@@ -119,13 +119,6 @@ def _touched(body: list[Stmt]) -> set[str]:
     return found
 
 
-def _exchange_over_another_dtype(kernel: Kernel, verdict: Verdict) -> bool:
-    """A race at an exchange, in a kernel that holds shared memory of two dtypes."""
-    dtypes = {buffer.dtype for buffer in kernel.buffers if buffer.scope == "shared"}
-    dtypes |= {reducer.dtype for reducer in kernel.reducers}
-    return "race" in verdict.detail and "_exchange[" in verdict.detail and len(dtypes) > 1
-
-
 def _epoch_inside_a_pipeline(kernel: Kernel, verdict: Verdict) -> bool:
     """A whole epoch in the body of a pipelined loop."""
     return any(
@@ -179,12 +172,5 @@ KNOWN = (
         ("refused", "error", "wrong"),
         _epoch_inside_a_pipeline,
         lanes=tuple(lane for lane in LANES if lane != "native"),
-    ),
-    Known(
-        "exchange over a tile of another dtype",
-        "TileLang merges shared buffers, compares element indices of the merged ones without their "
-        "dtypes, and leaves out a barrier; within one warp the shuffle orders read and write",
-        ("fault",),
-        _exchange_over_another_dtype,
     ),
 )

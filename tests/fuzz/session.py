@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -136,7 +137,11 @@ def run(
     lanes: Sequence[str] = (),
     report: Callable[[Outcome], None] = lambda outcome: None,
 ) -> list[Outcome]:
-    """Every kernel on every release; `places` names them, `report` hears of each outcome."""
+    """Every kernel on every release; `places` names them, `report` hears of each outcome.
+
+    An interrupt lets every worker finish its kernel.
+    """
+    stop = threading.Event()
     shares = max(1, jobs // len(places))
     tasks = [
         (release, place, numbers[share::shares])
@@ -148,13 +153,18 @@ def run(
         release, place, mine = task
         kernels = (generate(seed, number) for number in mine)
         found = []
-        for outcome in replayed(release, place, kernels, lanes):
+        unstopped = itertools.takewhile(lambda kernel: not stop.is_set(), kernels)
+        for outcome in replayed(release, place, unstopped, lanes):
             report(outcome)
             found.append(outcome)
         return found
 
     with ThreadPoolExecutor(jobs) as pool:
-        return [outcome for part in pool.map(work, tasks) for outcome in part]
+        try:
+            return [outcome for part in pool.map(work, tasks) for outcome in part]
+        except KeyboardInterrupt:
+            stop.set()
+            raise
 
 
 def replayed(
