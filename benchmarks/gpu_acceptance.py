@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -71,8 +70,9 @@ def results(names: list[str], configs: dict[str, Any], jobs: int) -> Iterator[tu
     if jobs == 1:
         yield from map(judge, names)
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(judge, names)
+    # A kernel that faults takes the GPU away from its whole process, so each has its own.
+    with get_context("spawn").Pool(jobs, maxtasksperchild=1) as pool:
+        yield from pool.imap(judge, names, chunksize=1)
 
 
 def main() -> int:
