@@ -59,6 +59,11 @@ class Adapter:
         return self.release >= NATIVE_V2
 
     @property
+    def stages_after_lowering(self) -> bool:
+        """Whether a pipelined buffer gets its stages after tile operations are lowered."""
+        return self.release < Release.parse("0.1.9")
+
+    @property
     def loses_barriers(self) -> bool:
         """Whether a barrier is moved out of a branch whose condition loads memory, and lost."""
         return self.release < Release.parse("0.1.9")

@@ -45,7 +45,15 @@ class UnsupportedTileLangError(ReducerError, ImportError):
     """`import reducer_compat` met a TileLang it was not tested on, or a broken one."""
 
 
-class NarrowError(ReducerError):
+class RetryError(ReducerError):
+    """A kernel did not lower, and there is another way to lower it."""
+
+
+class CopyError(RetryError):
+    """A copy would fault, and the kernel was not lowered without TMA yet."""
+
+
+class NarrowError(RetryError):
     """A count failed, and the kernel was not lowered with wide plans yet."""
 
     @classmethod

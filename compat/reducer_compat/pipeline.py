@@ -9,6 +9,7 @@ Around all three: a kernel whose count fails is lowered once more, with wide pla
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
 from collections.abc import Callable
@@ -16,11 +17,12 @@ from typing import Any
 
 from reducer_compat import modes, tree
 from reducer_compat.adapter import FIRST_PASS, INFERENCE_PASS, LOWER_PASS, adapter
-from reducer_compat.errors import NarrowError, ReducerError, UncountedWarning
+from reducer_compat.errors import CopyError, NarrowError, ReducerError, UncountedWarning
 from reducer_compat.passes.admit import admit
 from reducer_compat.passes.carry import carry
 from reducer_compat.passes.check import check
 from reducer_compat.passes.collect import collect
+from reducer_compat.passes.copies import refuse_misaligned, without_tma
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.guard import guard, rebase
 from reducer_compat.passes.native import choose, to_native
@@ -103,6 +105,7 @@ def after_lowering(original: Any, mod: Any) -> Any:
     mod = _explained(original, mod, mine)
     for name in mine:
         func = emit(mod[name])
+        refuse_misaligned(func, str(name.name_hint))
         verdict = _proved(func, "lowered")
         if not verdict.counted:
             warnings.warn(str(verdict), UncountedWarning, stacklevel=2)
@@ -132,15 +135,19 @@ def _proved(func: Any, stage: str) -> Verdict:
 
 
 def retried(lower: Callable[..., Any]) -> Callable[..., Any]:
-    """A pipeline of TileLang that starts again with wide plans where a count fails."""
+    """A pipeline of TileLang that starts again: with wide plans where a count fails, and without
+    TMA where it cannot make a copy."""
 
     @functools.wraps(lower)
     def run(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return lower(*args, **kwargs)
-        except NarrowError as error:
-            with modes.wide_after(str(error)):
-                return lower(*args, **kwargs)
+        with contextlib.ExitStack() as tried:
+            while True:
+                try:
+                    return lower(*args, **kwargs)
+                except NarrowError as error:
+                    tried.enter_context(modes.wide_after(str(error)))
+                except CopyError:
+                    tried.enter_context(without_tma())
 
     return run
 

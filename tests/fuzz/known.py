@@ -128,8 +128,8 @@ def _epoch_inside_a_pipeline(kernel: Kernel, verdict: Verdict) -> bool:
 
 
 def _counted_off(kernel: Kernel, verdict: Verdict) -> bool:
-    """The runtime's own count refused a warp-specialized kernel."""
-    return _specialized(kernel) and verdict.detail.startswith("RC006")
+    """The runtime saw in a warp-specialized kernel that an epoch is divided, or counted it."""
+    return _specialized(kernel) and verdict.detail.startswith(("RC003", "RC006"))
 
 
 KNOWN = (

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from ..compile import Compiler
 
 
+#: Bytes that the shared address of a box is a multiple of (CUDA Programming Guide, tensor maps).
+_ALIGNMENT = 128
+
+
 @dataclass(frozen=True)
 class TensorMap:
     """A tensor map as the host encodes it: a box of `box` elements of a strided global tensor."""
@@ -79,9 +83,20 @@ def _swizzled(offset: Array, swizzle: int) -> Array:
 def _shared_place(wave: Wave, tensor: TensorMap, target: Pointer) -> Access:
     size = tensor.dtype.itemsize
     first = np.broadcast_to(np.asarray(target.offset, np.int64), (wave.n,))[:, None]
+    _see_alignment(wave, target.storage.name, first[:, 0])
     address = _swizzled(first + np.arange(int(np.prod(tensor.box))) * size, tensor.swizzle)
     return access.resolve(
         wave, Pointer(target.storage, 0), address // size, tensor.dtype.numpy, None
+    )
+
+
+def _see_alignment(wave: Wave, name: str, first: Array) -> None:
+    """A box that starts elsewhere is a misaligned address on an H200 (TileLang 0.1.10, 0.1.12)."""
+    wave.m.fault(
+        wave,
+        "misaligned",
+        first % _ALIGNMENT != 0,
+        lambda p, e: f"a box starts at byte {first[p]} of {name}, no multiple of {_ALIGNMENT}",
     )
 
 
