@@ -70,8 +70,8 @@ def results(names: list[str], configs: dict[str, Any], jobs: int) -> Iterator[tu
     if jobs == 1:
         yield from map(judge, names)
         return
-    # A kernel that faults takes the GPU away from its whole process, so each has its own.
-    with get_context("spawn").Pool(jobs, maxtasksperchild=1) as pool:
+    # A kernel that faults takes the GPU away from the rest of its process: few share one.
+    with get_context("spawn").Pool(jobs, maxtasksperchild=4) as pool:
         yield from pool.imap(judge, names, chunksize=1)
 
 
