@@ -23,6 +23,8 @@ from reducer_rules.release import TESTED, Release
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 600
+#: Variables that `import tilelang` sets, by their beginnings.
+_LEFT = ("TVM_", "TL_")
 
 
 @dataclass(frozen=True)
@@ -78,11 +80,20 @@ def install(release: Release) -> Path | None:
 
 
 def environment(path: Path | None) -> dict[str, str]:
-    """The environment of a probe: the release first, then the project."""
+    """The environment of a probe: the release first, then the project.
+
+    Importing TileLang, as other tests of this process do, leaves the places of its own libraries
+    in the environment, where another release would find them.
+    """
     own = [str(ROOT), str(ROOT / "rules"), str(ROOT / "compat")]
-    held = os.environ.get("PYTHONPATH")
-    paths = ([str(path)] if path else []) + own + ([held] if held else [])
-    made = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    held = [
+        entry
+        for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        if entry and "tilelang" not in Path(entry).parts
+    ]
+    paths = ([str(path)] if path else []) + own + held
+    made = {key: value for key, value in os.environ.items() if not key.startswith(_LEFT)}
+    made["PYTHONPATH"] = os.pathsep.join(paths)
     # The interpreter comes with the runtime, which would repair what is to be observed.
     made["REDUCER_COMPAT"] = "off"
     z3 = find_spec("z3")

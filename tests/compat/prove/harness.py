@@ -30,7 +30,7 @@ class Outcome:
 
 
 def lowered(case: Case, stage: str, change: Change) -> tuple[Any, list[str]]:
-    """The kernel with `change` made at a stage, and what the counter said of it there."""
+    """The kernel with `change` made at a stage, and what the counter said of it from there on."""
     said: list[str] = []
     first = getattr(pipeline, _LAST[stage])
 
@@ -38,7 +38,7 @@ def lowered(case: Case, stage: str, change: Change) -> tuple[Any, list[str]]:
         return change(first(func))
 
     def counted(func: Any, where: str, notes: tuple[str, ...] = ()) -> Verdict:
-        if where == stage:
+        if where == stage or stage == "planned":
             said.append(verdict_of(func, where))
         return Verdict("", where, True, 0, 0, (), 0.0)
 
