@@ -19,6 +19,12 @@ from reducer_rules.release import TVM_FFI
 #: Names the directory of side-by-side installs.
 VARIABLE = "REDUCER_RELEASES"
 
+#: What `import tilelang` sets, 0.1.8 to 0.1.15, and what it puts on PYTHONPATH.
+_LEFT_BEHIND = frozenset(
+    {"TVM_LIBRARY_PATH", "TL_COMPOSABLE_KERNEL_PATH", "TL_CUTLASS_PATH", "TL_TEMPLATE_PATH"}
+)
+_TVM = os.path.join("3rdparty", "tvm", "python")
+
 
 class InstallError(Exception):
     """A release could not be installed; the message says what was tried and how to go on."""
@@ -79,10 +85,16 @@ def _pip(release: str, target: Path) -> None:
 
 
 def environment(place: Path | None, base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of a process that imports TileLang from `place` (None: its own)."""
-    found = dict(os.environ if base is None else base)
-    paths = [str(place)] if place else []
-    found["PYTHONPATH"] = os.pathsep.join(filter(None, [*paths, found.get("PYTHONPATH")]))
+    """The environment of a process that imports TileLang from `place` (None: its own).
+
+    Importing TileLang leaves the places of its own libraries in the environment, where another
+    release would find them: they are taken out.
+    """
+    given = os.environ if base is None else base
+    found = {name: value for name, value in given.items() if name not in _LEFT_BEHIND}
+    held = found.get("PYTHONPATH", "").split(os.pathsep)
+    paths = [*([str(place)] if place else []), *(p for p in held if not p.endswith(_TVM))]
+    found["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     # Apart from z3-solver, a wheel does not find that package's library by itself.
     libraries = [*_z3_libraries(), found.get("LD_LIBRARY_PATH")]
     found["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, libraries))

@@ -13,18 +13,16 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reducer_migrate.verify import releases
 from reducer_rules.release import TESTED, Release
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 600
-#: Variables that `import tilelang` sets, by their beginnings.
-_LEFT = ("TVM_", "TL_")
 
 
 @dataclass(frozen=True)
@@ -80,28 +78,11 @@ def install(release: Release) -> Path | None:
 
 
 def environment(path: Path | None) -> dict[str, str]:
-    """The environment of a probe: the release first, then the project.
-
-    Importing TileLang, as other tests of this process do, leaves the places of its own libraries
-    in the environment, where another release would find them.
-    """
+    """The environment of a probe: the release first, then the project."""
     own = [str(ROOT), str(ROOT / "rules"), str(ROOT / "compat")]
-    held = [
-        entry
-        for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        if entry and "tilelang" not in Path(entry).parts
-    ]
-    paths = ([str(path)] if path else []) + own + held
-    made = {key: value for key, value in os.environ.items() if not key.startswith(_LEFT)}
-    made["PYTHONPATH"] = os.pathsep.join(paths)
+    paths = os.pathsep.join(filter(None, [*own, os.environ.get("PYTHONPATH")]))
     # The interpreter comes with the runtime, which would repair what is to be observed.
-    made["REDUCER_COMPAT"] = "off"
-    z3 = find_spec("z3")
-    if z3 is not None and z3.origin:
-        # Installed apart from z3-solver, a wheel does not find that package's library by itself.
-        libraries = [str(Path(z3.origin).parent / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
-        made["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, libraries))
-    return made
+    return releases.environment(path, {**os.environ, "PYTHONPATH": paths, "REDUCER_COMPAT": "off"})
 
 
 @cache
