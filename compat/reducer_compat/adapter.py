@@ -74,8 +74,10 @@ class Adapter:
         To 0.1.12 that is the first thread of the layout: under warp specialization, of the
         consumers. Later releases leave the body alone.
         """
+        if self.release >= Release.parse("0.1.13"):
+            return 0
         found = re.search(r"thread_range: I.Range\((\d+)", repr(layout))
-        return int(found[1]) if found and self.release < Release.parse("0.1.13") else 0
+        return int(found[1]) if found else 0
 
     @property
     def partitions_stores_alone(self) -> bool:

@@ -50,14 +50,9 @@ def _is_without_tma() -> bool:
 
 
 def _tensor_copies(body: Any) -> list[Any]:
-    found: list[Any] = []
-
-    def look(node: Any) -> None:
-        if _is_call(node, _LOAD) and _is_call(node.args[0], _DESCRIPTOR):
-            found.append(node)
-
-    adapter().tir.stmt_functor.post_order_visit(body, look)
-    return found
+    evaluate = adapter().tir.Evaluate
+    calls = [stmt.value for stmt in tree.walk(body) if type(stmt) is evaluate]
+    return [call for call in calls if _is_call(call, _LOAD) and _is_call(call.args[0], _DESCRIPTOR)]
 
 
 def _is_call(node: Any, name: str) -> bool:

@@ -55,7 +55,7 @@ def _one(stmt: Any, runner: Any) -> Any:
 
 def rebase(func: Any) -> Any:
     """Undo beforehand what spreading the loops of updates does to the thread indices in them."""
-    return func.with_body(tree.transform(func.body, _rebased))
+    return tree.rewritten(func, _rebased)
 
 
 def _rebased(stmt: Any) -> Any:

@@ -27,6 +27,7 @@ from reducer_compat.passes.participants import is_pipelined
 from reducer_compat.passes.plan import forced_wide
 from reducer_compat.passes.sites import Site, is_fragment, rows_of
 from reducer_rules.monoid import Op
+from reducer_rules.nest import is_power_of_two
 from reducer_rules.timeline import Branch, Dialect, Finalize, Init, InitForm, dialect_of
 
 _OPS = frozenset({Op.SUM, Op.MAX, Op.MIN})
@@ -95,7 +96,7 @@ def _site(collected: Collected, site: Site) -> str:
 
 
 def _power_of_two(extent: int | None) -> bool:
-    return extent is not None and extent > 0 and extent & (extent - 1) == 0
+    return extent is not None and is_power_of_two(extent)
 
 
 def _destinations(func: Any) -> str:
@@ -116,7 +117,7 @@ def to_native(func: Any, collected: Collected) -> Any:
         found = marker.read(stmt)
         return None if found is None else _operation(found, pairs)
 
-    return func.with_body(tree.transform(func.body, enter))
+    return tree.rewritten(func, enter)
 
 
 Pairs = list[tuple[Reducer, Any]]

@@ -49,7 +49,7 @@ def rejoin(func: Any, kernel: str, participants: int) -> Any:
                     kernel=kernel,
                     fix='pass the config "tl.disable_warp_specialized": True',
                 )
-    return func.with_body(tree.transform(func.body, _unmarked))
+    return tree.rewritten(func, _unmarked)
 
 
 def _unmarked(stmt: Any) -> Any:

@@ -42,7 +42,7 @@ class Tag:
 
 def tag(func: Any) -> Any:
     """The kernel with every update, seed and finalize named."""
-    return func.with_body(tree.transform(func.body, _Tagger().enter))
+    return tree.rewritten(func, _Tagger().enter)
 
 
 def contribution(expr: Any) -> Tag | None:
@@ -91,7 +91,7 @@ def pin(func: Any) -> Any:
         body = tree.transform(stmt.body, enter)
         return adapter().tir.AttrStmt(stmt.node, stmt.attr_key, value, body)
 
-    return func.with_body(tree.transform(func.body, enter))
+    return tree.rewritten(func, enter)
 
 
 def strip(func: Any) -> Any:
