@@ -190,20 +190,9 @@ def _collect(
     return Analysis(tuple(ordered), tuple(groups), unit.tree, tuple(plans))
 
 
-#: What binds the name in its own field.
-_NAMED = (
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.ClassDef,
-    ast.ExceptHandler,
-    ast.MatchAs,
-    ast.MatchStar,
-)
-
-
 def _names(tree: ast.AST) -> set[str]:
     """Every name used in a function and what is nested in it: a fresh one collides with none."""
-    from reducer_migrate.frontend.syntax import all_below
+    from reducer_migrate.frontend.syntax import all_below, binds, bound_names
 
     names: set[str] = set()
     for node in all_below(tree):
@@ -211,12 +200,10 @@ def _names(tree: ast.AST) -> set[str]:
             names.add(node.id)
         elif isinstance(node, ast.arg):
             names.add(node.arg)
-        elif isinstance(node, _NAMED):
-            names.add(node.name or "")
-        elif isinstance(node, ast.MatchMapping):
-            names.add(node.rest or "")
-        elif isinstance(node, ast.alias):
-            names.add((node.asname or node.name).split(".")[0])
+        elif isinstance(node, ast.pattern):
+            names.update(bound_names(node))
+        else:
+            names.update(binds(node))
     return names
 
 

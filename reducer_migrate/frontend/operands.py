@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from reducer_migrate.frontend.buffers import Buffer
 from reducer_migrate.frontend.scopes import Scope
-from reducer_migrate.frontend.syntax import bound_names, called, names_in, same_scope
+from reducer_migrate.frontend.syntax import all_below, bound_names, called, names_in, same_scope
 from reducer_rules.timeline import Operands
 
 #: Operations that take a fragment in whatever layout the loops give it.
@@ -62,26 +62,29 @@ def _is_operand(scope: Scope, buffers: dict[str, Buffer]) -> bool:
 def _broadcast(scope: Scope, buffers: dict[str, Buffer]) -> bool:
     """Whether some fragment is indexed by some of the variables of a parallel nest and not all."""
     return any(
-        _is_part(node, loop, buffers)
+        _in_part(loop, buffers)
         for loop in scope.nodes
         if isinstance(loop, ast.For) and called(loop.iter) == "Parallel"
-        for node in ast.walk(loop)
-        if isinstance(node, ast.Subscript)
     )
 
 
-def _is_part(node: ast.Subscript, loop: ast.For, buffers: dict[str, Buffer]) -> bool:
-    base = node.value
-    if not isinstance(base, ast.Name) or base.id not in buffers:
-        return False
+def _in_part(nest: ast.For, buffers: dict[str, Buffer]) -> bool:
+    nodes = all_below(nest)
     axes = {
         name
-        for each in ast.walk(loop)
-        if isinstance(each, ast.For) and called(each.iter) == "Parallel"
-        for name in bound_names(each.target)
+        for node in nodes
+        if isinstance(node, ast.For) and called(node.iter) == "Parallel"
+        for name in bound_names(node.target)
     }
-    used = names_in(node.slice) & axes
-    return buffers[base.id].kind == "alloc_fragment" and bool(used) and used != axes
+    used = (
+        names_in(node.slice) & axes
+        for node in nodes
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in buffers
+        and buffers[node.value.id].kind == "alloc_fragment"
+    )
+    return any(some and some != axes for some in used)
 
 
 def _ids(node: ast.AST, *, subscripts_only: bool) -> set[int]:
