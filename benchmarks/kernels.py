@@ -7,9 +7,9 @@ Needs a CUDA GPU, torch and nvcc. DIR holds one folder a release, each made with
 `common` is put on the path of all of them, `common-0.1.12` of those that load with that
 apache-tvm-ffi. Without DIR the installed TileLang is measured.
 
-Each release runs in two processes, one with the runtime and one without, and the processes are
-asked in turns, forwards and backwards: a pair is two measurements next to each other. Kernels
-are checked against float64 first. Clocks are left alone.
+All cores compile first. Then each release runs in two processes, one with the runtime and one
+without, and the processes are asked in turns, forwards and backwards: a pair is two measurements
+next to each other. Kernels are checked against float64 first. Clocks are left alone.
 
     /native    v2 as TileLang 0.1.14 or newer lowers the same source by itself
     /stock     the v1 kernel as the same release lowers it by itself (! where its result is wrong)
@@ -31,7 +31,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,9 +46,8 @@ FFI = (((0, 1, 13), "0.1.12"), ((0, 1, 10), "0.1.11"), ((0, 1, 8), "0.1.8"))
 FIRST_NATIVE = (0, 1, 14)
 #: Kernels of `--quick`: one of each kind.
 QUICK = ("16x128_float16", "row_sum_global_8x256", "softmax", "rmsnorm_backward_nows", "block_sum")
-#: Seconds for compiling all kernels of a process, and for any answer of one.
-COMPILE_SECONDS = 300
-PATIENCE = 2 * COMPILE_SECONDS
+#: Seconds for any answer of a process.
+PATIENCE = 300
 
 
 def number(release: str) -> tuple[int, ...]:
@@ -63,7 +61,6 @@ class Process:
     release: str
     variants: tuple[str, ...]
     environment: dict[str, str]
-    jobs: int
     log: Path | None = None
     process: Any = None
     answers: queue.Queue[str] = field(default_factory=queue.Queue)
@@ -71,9 +68,14 @@ class Process:
 
     def start(self) -> None:
         self.answers = queue.Queue()
+        self.process = self.launch("kernel_bench.worker")
+        threading.Thread(target=self._read, args=(self.process, self.answers), daemon=True).start()
+
+    def launch(self, module: str) -> Any:
+        """A process of this release that runs a module."""
         log = self.log.open("ab") if self.log else subprocess.DEVNULL
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "kernel_bench.worker"],
+        return subprocess.Popen(
+            [sys.executable, "-m", module],
             env={**os.environ, **self.environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -81,7 +83,6 @@ class Process:
             text=True,
             cwd=HERE,
         )
-        threading.Thread(target=self._read, args=(self.process, self.answers), daemon=True).start()
 
     @staticmethod
     def _read(process: Any, answers: queue.Queue[str]) -> None:
@@ -108,24 +109,11 @@ class Process:
             line = ""
         return json.loads(line) if line else {"failed": "the process has ended", "broken": True}
 
-    def compile(self, cases: Sequence[str]) -> None:
-        variants = [variant for variant in self.variants if variant != "torch"]
-        answer = self.ask(
-            do="compile",
-            cases=list(cases),
-            variants=variants,
-            jobs=self.jobs,
-            seconds=COMPILE_SECONDS,
-        )
-        for one in answer.get("kernels", []):
-            self.kernels[one["case"], one["variant"]] = one
-
-    def restart(self, cases: Sequence[str]) -> None:
-        """Begin again after a kernel took the CUDA context down; compiled kernels are cached."""
+    def restart(self) -> None:
+        """Begin again after a kernel took the CUDA context down."""
         self.stop()
         self.start()
-        if self.ready():
-            self.compile(cases)
+        self.ready()
 
     def stop(self) -> None:
         if self.process is not None:
@@ -141,7 +129,6 @@ def processes(
     Each of `wanted` is a variant, or a variant of one release: ``ours@0.1.13``.
     """
     releases = _releases(folder)
-    jobs = max(2, (os.cpu_count() or 2) // (2 * len(releases)))
     found = []
     for index, (release, path) in enumerate(releases):
         is_native = number(release) >= FIRST_NATIVE
@@ -160,7 +147,7 @@ def processes(
             if not named:
                 continue
             log = logs / f"{release}-{mode}.log" if logs else None
-            found.append(Process(release, named, environment, jobs, log))
+            found.append(Process(release, named, environment, log))
     return found
 
 
@@ -222,11 +209,15 @@ def measure(case: Case, workers: Sequence[Process], pairs: int) -> list[Entry]:
 
 
 def _load(case: Case, entry: Entry) -> bool:
+    made = entry.process.kernels.get((case.name, entry.variant), {})
+    if made.get("failed"):
+        entry.problem = made["failed"]
+        return False
     answer = entry.process.ask(do="load", case=case.name, variant=entry.variant)
     if "failed" in answer:
         entry.problem = answer["failed"]
         if answer.get("broken"):
-            entry.process.restart([name for name, _ in entry.process.kernels])
+            entry.process.restart()
         return False
     entry.error, entry.right = answer["error"], answer["right"]
     return True
@@ -265,22 +256,59 @@ def _row(case: Case, release: str, entries: Sequence[Entry]) -> table.Row:
     )
 
 
+def compile_all(workers: Sequence[Process], cases: Sequence[Case], seconds: float) -> None:
+    """Compile every kernel into the caches of the processes, with as many compilers as cores.
+
+    What is not there after `seconds` is given up.
+    """
+    wanted = {
+        id(worker): [[c.name, v] for c in cases for v in worker.variants if v != "torch"]
+        for worker in workers
+    }
+    total = sum(map(len, wanted.values())) or 1
+    started = []
+    for worker in workers:
+        kernels = wanted[id(worker)]
+        share = max(1, round((os.cpu_count() or 1) * len(kernels) / total))
+        for first in range(min(share, len(kernels))):
+            started.append((worker, _compiler(worker, kernels[first::share])))
+    end = time.monotonic() + seconds
+    for worker, compiler in started:
+        try:
+            compiler.wait(max(0.0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            compiler.kill()
+        for line in compiler.stdout:
+            answer = json.loads(line)
+            worker.kernels[answer["case"], answer["variant"]] = answer
+
+
+def _compiler(worker: Process, kernels: Sequence[Sequence[str]]) -> Any:
+    compiler = worker.launch("kernel_bench.build")
+    compiler.stdin.write(json.dumps(kernels))
+    compiler.stdin.close()
+    return compiler
+
+
 def run(
-    workers: Sequence[Process], cases: Sequence[Case], pairs: int, seconds: float
+    workers: Sequence[Process],
+    cases: Sequence[Case],
+    pairs: int,
+    seconds: float,
+    compile_seconds: float,
 ) -> Iterator[table.Row]:
     """Compile everything, then measure kernel by kernel while there is time."""
-    end = time.monotonic() + seconds
+    start = time.monotonic()
+    compile_all(workers, cases, compile_seconds)
+    print(f"compiled in {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     for worker in workers:
         worker.start()
-    names = [case.name for case in cases]
     alive = [worker for worker in workers if worker.ready()]
-    with ThreadPoolExecutor(len(alive) or 1) as pool:
-        list(pool.map(lambda worker: worker.compile(names), alive))
     for case in cases:
-        start = time.monotonic()
-        if start < end:
+        begin = time.monotonic()
+        if begin - start < seconds:
             yield from rows(case, measure(case, alive, pairs))
-            print(f"  {time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)
+            print(f"  {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
 
 
 def chosen_cases(only: str, quick: bool) -> list[Case]:
@@ -301,6 +329,9 @@ def main() -> int:
         help="what to measure; of one release: ours@0.1.13",
     )
     parser.add_argument("--seconds", type=float, default=math.inf, help="stop measuring after")
+    parser.add_argument(
+        "--compile-seconds", type=float, default=1800.0, help="give up what is not compiled after"
+    )
     parser.add_argument("--logs", type=Path, help="keep what the processes print in this folder")
     parser.add_argument("--json", type=Path, help="write everything that was measured here")
     options = parser.parse_args()
@@ -311,7 +342,7 @@ def main() -> int:
             options.releases, Path(cache), options.logs, options.variants.split(",")
         )
         try:
-            for row in run(workers, cases, options.pairs, options.seconds):
+            for row in run(workers, cases, options.pairs, options.seconds, options.compile_seconds):
                 found.append(row)
                 print(table.line(row), file=sys.stderr, flush=True)
         finally:
