@@ -15,7 +15,7 @@ Proven by enumeration of all iterations; what is not proven stays as it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,11 +54,15 @@ class Handover:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """Which bits of an output's number are fixed by which bits of the thread's, and which not."""
+    """Which bits of an output's number are fixed by which bits of the thread's, and which not.
+
+    `partial` is the array of the outputs that one thread sees.
+    """
 
     handover: Handover
     fixed: Pairs
     free: tuple[int, ...]
+    partial: Any
 
     @property
     def members(self) -> list[int]:
@@ -70,6 +74,11 @@ class Projection:
     def writers(self) -> int:
         """Warps that hand over a value of the same output."""
         return int(2 ** sum(bit >= _LANE_BITS for bit in self.members))
+
+    @property
+    def slots(self) -> int:
+        """Partials of one thread."""
+        return 1 << len(self.free)
 
     def slot(self, output: Any) -> Any:
         """The partial of an output in the threads that see it."""
@@ -216,7 +225,12 @@ def _projection(handover: Handover, updates: list[_Update]) -> Projection | None
         if place is not None:
             fixed.append((bit, place))
     free = tuple(b for b in range(_bits(handover.outputs)) if b not in dict(fixed))
-    return Projection(handover, tuple(fixed), free) if fixed else None
+    if not fixed:
+        return None
+    partial = build.buffer(
+        str(handover.partial.name), 1 << len(free), str(handover.partial.dtype), "local"
+    )
+    return Projection(handover, tuple(fixed), free, partial)
 
 
 def _bits(count: int) -> int:
@@ -233,16 +247,40 @@ def _rewritten(stmt: Any, found: list[Projection]) -> Any:
         mine = _of(found, handover.partial)
         if mine is None:
             return tree.transform(stmt.body, lambda inner: _rewritten(inner, found))
-        return handed_over(Projection(handover, mine.fixed, mine.free))
-    if isinstance(stmt, tir.For) and WRITERS in stmt.annotations:
-        return _writers(stmt, found)
+        return handed_over(replace(mine, handover=handover))
+    if isinstance(stmt, adapter().block):
+        return _allocating(stmt, found)
+    if isinstance(stmt, tir.For):
+        return _writers(stmt, found) if WRITERS in stmt.annotations else _opening(stmt, found)
     mark = marker.read(stmt)
     if mark is not None and mark.kind == "partial":
         mine = _of(found, mark.args[1].buffer)
         if mine is not None:
-            args = (mark.args[0], mark.args[1], mine.slot(mark.args[2]), *mark.args[3:])
+            slot, partial = mine.slot(mark.args[2]), marker.origin(mine.partial)
+            args = (mark.args[0], partial, slot, *mark.args[3:])
             return tir.Evaluate(marker.build("partial", *args))
     return None
+
+
+def _allocating(block: Any, found: list[Projection]) -> Any:
+    """A block with the arrays that are left; None where it allocates none of them."""
+    whole = [(buffer, _of(found, buffer)) for buffer in block.alloc_buffers]
+    if not any(mine for _, mine in whole):
+        return None
+    buffers = [buffer if mine is None else mine.partial for buffer, mine in whole]
+    body = tree.transform(block.body, lambda inner: _rewritten(inner, found))
+    return adapter().block_copy(block, body=body, alloc_buffers=buffers)
+
+
+def _opening(loop: Any, found: list[Projection]) -> Any:
+    """The loop that sets all partials to the identity, over those that are left."""
+    store = loop.body
+    if not isinstance(store, adapter().tir.BufferStore) or marker.read(store) is not None:
+        return None
+    mine = _of(found, store.buffer)
+    if mine is None:
+        return None
+    return build.unrolled(mine.slots, lambda slot: build.store(mine.partial, store.value, slot))
 
 
 def _of(found: list[Projection], partial: Any) -> Projection | None:
@@ -268,14 +306,14 @@ def _reads(body: Any, buffer: Any) -> bool:
 
 def handed_over(projection: Projection) -> Any:
     """Shuffles over the members in one warp, then one write for each warp and output."""
-    hand, members = projection.handover, projection.members
+    hand, members, partial = projection.handover, projection.members, projection.partial
     lanes = [bit for bit in members if bit < _LANE_BITS]
     warps = [bit for bit in members if bit >= _LANE_BITS]
-    dtype = str(hand.partial.dtype)
+    dtype = str(partial.dtype)
     functor = monoids.functor(hand.op, dtype)
 
     def one(slot: Any) -> Any:
-        value = build.load(hand.partial, slot)
+        value = build.load(partial, slot)
         for first, last in _runs(lanes):
             name = f"tl::AllReduce<tl::{functor}, {2 << last}, {1 << first}, 0>::run"
             value = build.extern(dtype, name, value)
@@ -286,12 +324,12 @@ def handed_over(projection: Projection) -> Any:
         conditions = [_run(hand.thread, run) == 0 for run in _runs(lanes)]
         if hand.outputs & (hand.outputs - 1):
             conditions.append(output < hand.outputs)
-        total = build.load(hand.partial, slot)
+        total = build.load(partial, slot)
         write = build.guarded(conditions, build.store(hand.exchange, total, place))
-        combine = build.store(hand.partial, value, slot) if lanes else tree.nothing()
+        combine = build.store(partial, value, slot) if lanes else tree.nothing()
         return tree.sequence([combine, write])
 
-    return build.unrolled(1 << len(projection.free), one)
+    return build.unrolled(projection.slots, one)
 
 
 def _runs(bits: Iterable[int]) -> list[tuple[int, int]]:

@@ -160,7 +160,12 @@ def same_place(left: Any, right: Any) -> bool:
 
 def load_bytes(load: Any) -> int:
     """The bytes of one element that a load reads."""
-    dtype = adapter().tvm.DataType(str(load.buffer.dtype))
+    return element_bytes(load.buffer)
+
+
+def element_bytes(buffer: Any) -> int:
+    """The bytes of one element of a buffer."""
+    dtype = adapter().tvm.DataType(str(buffer.dtype))
     return max(1, int(dtype.bits) // 8)
 
 

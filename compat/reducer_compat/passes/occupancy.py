@@ -1,0 +1,131 @@
+"""Bound the registers of a thread, so that several blocks share a multiprocessor.
+
+TileLang promises the CUDA compiler that one block runs at a time. Where every iteration of a
+long loop is written out and depends on no other, the compiler then spends up to 255 registers
+on running them side by side, and nothing is left to hide latency with but that:
+
+    softmax statistics, 64 halves in each of 256 threads: 167 registers, one block
+    the same, with three blocks asked for:                  80 registers, three, no instruction more
+
+What the arrays of a thread hold is known here. A kernel that keeps its values in them alone is
+told how many blocks they leave room for. The author's own `T.annotate_min_blocks_per_sm` stands.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from reducer_compat import tree
+from reducer_compat.adapter import adapter
+from reducer_compat.passes.sites import element_bytes
+
+#: TileLang's attribute, on a statement of the kernel.
+BLOCKS = "tl.min_blocks_per_sm"
+#: 32-bit registers of a multiprocessor, and the bytes of one; the same on every NVIDIA GPU.
+REGISTERS = 65536
+REGISTER_BYTES = 4
+#: Registers of a thread beside its arrays: addresses, constants, expressions on their way.
+BESIDE = 32
+#: A thread gets at least so many. With 1024 threads in flight more would hide nothing.
+LEAST = 64
+#: Registers are given out in units of so many a thread.
+UNIT = 8
+#: Blocks that every GPU runs at once, and bytes of shared memory that they have in all.
+MOST_BLOCKS = 16
+SHARED = 96 * 1024
+#: How the names of builtins end that take the address of an element.
+_POINTERS = ("address_of", "access_ptr")
+
+
+def crowded(func: Any) -> Any:
+    """The kernel, saying how many blocks a multiprocessor is to run at once, where that helps."""
+    if not _applies(func):
+        return func
+    blocks = _blocks(func)
+    if blocks < 2:
+        return func
+    return tree.rewritten(func, lambda stmt: _asking(stmt, blocks))
+
+
+def _asking(stmt: Any, blocks: int) -> Any:
+    """A launch of threads with the attribute inside, where device code begins."""
+    if not _is_launch(stmt):
+        return None
+    tir = adapter().tir
+    zero, count = (tir.IntImm("int32", value) for value in (0, blocks))
+    body = tir.AttrStmt(zero, BLOCKS, count, stmt.body)
+    return tir.AttrStmt(stmt.node, stmt.attr_key, stmt.value, body, tree.span_of(stmt))
+
+
+def _is_launch(stmt: Any) -> bool:
+    if not isinstance(stmt, adapter().tir.AttrStmt) or stmt.attr_key != "thread_extent":
+        return False
+    return str(stmt.node.thread_tag).startswith("threadIdx")
+
+
+def _applies(func: Any) -> bool:
+    target = func.attrs["target"] if func.attrs and "target" in func.attrs else None
+    if str(getattr(getattr(target, "kind", None), "name", "")) != "cuda":
+        return False
+    if not hasattr(adapter().tilelang.language, "annotate_min_blocks_per_sm"):
+        return False
+    keys = (BLOCKS, "kWarpSpecializationScope")
+    attributes = (getattr(stmt, "attr_key", None) for stmt in tree.walk(func.body))
+    return not any(str(key) in keys for key in attributes)
+
+
+def _blocks(func: Any) -> int:
+    """How many blocks the arrays leave room for; 1 where they are small, or used by pointers."""
+    arrays, shared = _allocated(func)
+    held = sum(_registers(buffer) for buffer in arrays)
+    if held <= LEAST - BESIDE or _escapes(func, arrays):
+        return 1
+    needed = max(LEAST, -(-(held + BESIDE) // UNIT) * UNIT)
+    size = sum(_bytes(buffer) for buffer in shared)
+    room = SHARED // size if size else MOST_BLOCKS
+    return min(REGISTERS // (needed * _threads(func)), room, MOST_BLOCKS)
+
+
+def _allocated(func: Any) -> tuple[list[Any], list[Any]]:
+    """The arrays of each thread, and those in shared memory."""
+    blocks = [stmt for stmt in tree.walk(func.body) if isinstance(stmt, adapter().block)]
+    buffers = [buffer for block in blocks for buffer in block.alloc_buffers]
+    scopes = [(buffer, str(buffer.scope())) for buffer in buffers]
+    arrays = [buffer for buffer, scope in scopes if scope.startswith("local")]
+    return arrays, [buffer for buffer, scope in scopes if scope.startswith("shared")]
+
+
+def _bytes(buffer: Any) -> int:
+    extents = (tree.constant(extent) for extent in buffer.shape)
+    return math.prod(REGISTERS if e is None else e for e in extents) * element_bytes(buffer)
+
+
+def _registers(buffer: Any) -> int:
+    return -(-_bytes(buffer) // REGISTER_BYTES)
+
+
+def _escapes(func: Any, arrays: list[Any]) -> bool:
+    """Whether an array is used otherwise than by element, as matrix instructions do."""
+    tir = adapter().tir
+    for stmt in tree.walk(func.body):
+        for expr in tree.expressions(stmt):
+            for node in tree.nodes(expr):
+                if isinstance(node, tir.Var):
+                    used = [node]
+                elif isinstance(node, tir.Call) and str(getattr(node.op, "name", "")).endswith(
+                    _POINTERS
+                ):
+                    used = [load.buffer.data for load in tree.loads(node)]
+                else:
+                    continue
+                if any(var.same_as(buffer.data) for var in used for buffer in arrays):
+                    return True
+    return False
+
+
+def _threads(func: Any) -> int:
+    extents = [
+        tree.constant(stmt.value) or REGISTERS for stmt in tree.walk(func.body) if _is_launch(stmt)
+    ]
+    return math.prod(extents)
