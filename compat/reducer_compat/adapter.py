@@ -126,17 +126,19 @@ class Adapter:
             return self.tvm.target.Target(f"{kind} -{key}={arch}")
         return self.tvm.target.Target({"kind": kind, key: arch})
 
-    def pipelines(self) -> tuple[tuple[Any, str], ...]:
-        """Where the part of the pipeline up to `LowerTileOp` is called by name.
+    def pipelines(self) -> tuple[tuple[Any, tuple[str, ...]], ...]:
+        """Where the pipeline is called by name.
 
-        To 0.1.10 a function that two modules imported; from 0.1.11 a method.
+        To 0.1.10 two functions that two modules imported, up to `LowerTileOp` and after it; from
+        0.1.11 a method.
         """
         try:
             from tilelang.backend.pass_pipeline.pipeline import PassPipeline
         except ImportError:
             modules = ("tilelang.engine.lower", "tilelang.jit.adapter.utils")
-            return tuple((import_module(name), "LowerAndLegalize") for name in modules)
-        return ((PassPipeline, "lower"),)
+            halves = ("LowerAndLegalize", "OptimizeForTarget")
+            return tuple((import_module(name), halves) for name in modules)
+        return ((PassPipeline, ("lower",)),)
 
     def evaluate(self, call: Any) -> None:
         """Add an expression as a statement to the kernel being traced."""

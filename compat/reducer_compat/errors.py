@@ -13,6 +13,11 @@ Codes: ``RM2xx`` come from `reducer_rules`, the others from here:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reducer_compat.ladder import Feature
+
 
 class ReducerError(RuntimeError):
     """A reducer that cannot be compiled as written.
@@ -66,6 +71,14 @@ class NarrowError(RetryError):
             location=error.location,
             fix=error.fix,
         )
+
+
+class UnfitError(RetryError):
+    """A kernel whose epochs show that it cannot be lowered with `feature`."""
+
+    def __init__(self, feature: Feature, message: str, kernel: str) -> None:
+        self.feature = feature
+        super().__init__("RC003", message, kernel=kernel)
 
 
 class UncountedWarning(RuntimeWarning):

@@ -14,6 +14,7 @@ from typing import Any
 
 from reducer_compat.adapter import SURFACE_MODULES, adapter
 from reducer_compat.choice import Choice, choices
+from reducer_compat.ladder import Descent, descents
 from reducer_compat.modes import Mode, mode
 from reducer_compat.verdict import Verdict, history
 
@@ -29,6 +30,7 @@ class Status:
         patched: the names that were replaced, ``module.attribute``.
         counts: what the contribution counter said of the latest kernels, oldest first.
         choices: whose lowering the latest kernels got and why, oldest first.
+        descents: what the latest kernels were lowered without and why, oldest first.
     """
 
     installed: bool
@@ -37,6 +39,7 @@ class Status:
     patched: tuple[str, ...]
     counts: tuple[Verdict, ...]
     choices: tuple[Choice, ...]
+    descents: tuple[Descent, ...]
 
 
 @dataclass
@@ -101,7 +104,7 @@ def status() -> Status:
         f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
         for owner, name, _ in _PATCHES.saved
     )
-    return Status(bool(_PATCHES.saved), chosen, release, names, history(), choices())
+    return Status(bool(_PATCHES.saved), chosen, release, names, history(), choices(), descents())
 
 
 def _forget_objects() -> None:
@@ -163,9 +166,11 @@ def _surface(module: Any) -> dict[str, Callable[..., Any]]:
 def _patch_passes() -> None:
     import tilelang.transform as transform
 
-    from reducer_compat.pipeline import SPLICES, retried, spliced
+    from reducer_compat import retry
+    from reducer_compat.pipeline import SPLICES, spliced
 
     for name, around in SPLICES.items():
         _PATCHES.replace(transform, name, spliced(getattr(transform, name), around))
-    for owner, name in adapter().pipelines():
-        _PATCHES.replace(owner, name, retried(getattr(owner, name)))
+    for owner, names in adapter().pipelines():
+        for name, wrap in zip(names, retry.WRAPS[len(names)], strict=True):
+            _PATCHES.replace(owner, name, wrap(getattr(owner, name)))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator
-from contextvars import ContextVar
 from enum import Enum
 
 from reducer_compat.errors import ReducerError
@@ -41,21 +38,3 @@ def mode() -> Mode:
         raise ReducerError(
             "RC004", f"{VARIABLE}={text!r} is no mode", fix=f"set it to one of {known}"
         ) from None
-
-
-_GIVEN_UP: ContextVar[tuple[str, ...]] = ContextVar("reducer_compat_given_up", default=())
-
-
-def given_up() -> tuple[str, ...]:
-    """Why this kernel is being lowered again with wide plans; empty if it is not."""
-    return _GIVEN_UP.get()
-
-
-@contextlib.contextmanager
-def wide_after(reason: str) -> Iterator[None]:
-    """Plan wide within, because of `reason`."""
-    token = _GIVEN_UP.set((f"narrower plan given up: {reason}",))
-    try:
-        yield
-    finally:
-        _GIVEN_UP.reset(token)

@@ -4,26 +4,26 @@ before AddWrapperForSingleBufStore   collect, check, plan, carry
 after  LayoutInference               participants, project, guard, prove
 after  LowerTileOp                   emit, prove, residue, registers
 
-Around all three: a kernel whose count fails is lowered once more, with wide plans.
+Around all three (`retry`): a kernel that TileLang loses a part of is lowered in another way.
 """
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
 
-from reducer_compat import modes, tree
+from reducer_compat import ladder, tree
 from reducer_compat.adapter import FIRST_PASS, INFERENCE_PASS, LOWER_PASS, adapter
-from reducer_compat.errors import CopyError, NarrowError, ReducerError, UncountedWarning
+from reducer_compat.errors import NarrowError, ReducerError, UncountedWarning
+from reducer_compat.ladder import Feature
 from reducer_compat.passes.admit import admit
 from reducer_compat.passes.carry import carry
 from reducer_compat.passes.check import check
 from reducer_compat.passes.collect import collect
-from reducer_compat.passes.copies import refuse_misaligned, without_tma
+from reducer_compat.passes.copies import refuse_misaligned
 from reducer_compat.passes.emit import emit
+from reducer_compat.passes.foresee import foresee
 from reducer_compat.passes.guard import guard, rebase
 from reducer_compat.passes.native import choose, to_native
 from reducer_compat.passes.normalize import normalize
@@ -36,6 +36,7 @@ from reducer_compat.passes.registers import share_registers
 from reducer_compat.passes.residue import residue
 from reducer_compat.passes.sites import find_sites, is_fragment
 from reducer_compat.passes.split import rejoin
+from reducer_compat.passes.unpipeline import unpipeline
 
 #: On a kernel between `carry` and `residue`: the number of its participants.
 ATTRIBUTE = "reducer_compat"
@@ -68,8 +69,11 @@ def lower_markers(func: Any) -> Any:
 
     Where mode auto leaves it to TileLang's own reducers, it becomes theirs instead.
     """
+    if ladder.gave_up(Feature.PIPELINED):
+        func = unpipeline(func)
     collected = collect(func)
     check(collected)
+    foresee(func, collected)
     func = normalize(func)
     sites = find_sites(func)
     admit(func, collected, sites)
@@ -121,35 +125,17 @@ def _proved(func: Any, stage: str) -> Verdict:
         NarrowError: the count failed, and wide plans were not tried.
         ReducerError: it failed with wide plans, too.
     """
-    given_up = modes.given_up()
+    wide = ladder.gave_up(Feature.NARROW)
     try:
-        verdict = prove(func, stage, given_up)
+        verdict = prove(func, stage, ladder.notes())
     except ReducerError as error:
-        if given_up:
+        if wide:
             raise
         raise NarrowError.after(error) from error
-    if stage == "lowered" and not verdict.counted and not given_up:
+    if stage == "lowered" and not verdict.counted and not wide:
         raise NarrowError("RC006", "; ".join(verdict.notes), kernel=verdict.kernel)
     remember(verdict)
     return verdict
-
-
-def retried(lower: Callable[..., Any]) -> Callable[..., Any]:
-    """A pipeline of TileLang that starts again: with wide plans where a count fails, and without
-    TMA where it cannot make a copy."""
-
-    @functools.wraps(lower)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        with contextlib.ExitStack() as tried:
-            while True:
-                try:
-                    return lower(*args, **kwargs)
-                except NarrowError as error:
-                    tried.enter_context(modes.wide_after(str(error)))
-                except CopyError:
-                    tried.enter_context(without_tma())
-
-    return run
 
 
 #: What runs around which pass.

@@ -17,6 +17,7 @@ FAMILIES = (
     "sites",
     "streaming",
     "specialized",
+    "divided",
     "shapes",
     "epochs",
     "dtypes",

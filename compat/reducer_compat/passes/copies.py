@@ -72,17 +72,3 @@ def _aligned(pointer: Any) -> bool:
     if here.stages_after_lowering:
         places.append(tree.constant(extent) or 1)
     return not any(place * itemsize % ALIGNMENT for place in places)
-
-
-def without_tma() -> Any:
-    """The current `PassContext`, with copies made by threads."""
-    context = adapter().tvm.transform.PassContext
-    current = context.current()
-    config = {**dict(current.config.items()), **WITHOUT_TMA}
-    return context(
-        opt_level=current.opt_level,
-        required_pass=current.required_pass,
-        disabled_pass=current.disabled_pass,
-        instruments=current.instruments,
-        config=config,
-    )

@@ -18,9 +18,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from reducer_compat import marker, tree
+from reducer_compat import ladder, marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.choice import Choice, remember
+from reducer_compat.ladder import Feature
 from reducer_compat.modes import Mode, mode
 from reducer_compat.passes.collect import Collected, Reducer, parallel_nest
 from reducer_compat.passes.participants import is_pipelined
@@ -39,6 +40,8 @@ _DTYPES = frozenset({"float32", "float16", "bfloat16", "int32"})
 def choose(func: Any, collected: Collected, sites: tuple[Site, ...]) -> bool:
     """Whether TileLang's own reducers should lower `func`; the choice is remembered."""
     reason = _why_not(func, collected, sites)
+    if not reason:
+        ladder.use(Feature.NATIVE)
     remember(Choice(collected.kernel, not reason, reason))
     return not reason
 
@@ -48,6 +51,8 @@ def _why_not(func: Any, collected: Collected, sites: tuple[Site, ...]) -> str:
         return f"the mode is {mode()}"
     if not adapter().native_v2:
         return f"TileLang {adapter().release} has no v2 reducers"
+    if ladder.gave_up(Feature.NATIVE):
+        return "TileLang failed with its own"
     if forced_wide():
         return "the wide plan is asked for"
     if collected.rows or not _power_of_two(collected.threads):

@@ -12,8 +12,9 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from reducer_compat import baseline, modes, monoids
+from reducer_compat import baseline, ladder, monoids
 from reducer_compat.errors import ReducerError
+from reducer_compat.ladder import Feature
 from reducer_compat.modes import PLAN_VARIABLE
 from reducer_compat.passes.collect import Collected, Reducer
 from reducer_compat.passes.shape import Shape, best
@@ -73,9 +74,8 @@ class Plan:
 
 def forced_wide() -> bool:
     """Whether the environment, this compilation's pass config, or a failed count ask for it."""
-    return (
-        os.environ.get(PLAN_VARIABLE, "") == "wide" or baseline.forced() or bool(modes.given_up())
-    )
+    asked = os.environ.get(PLAN_VARIABLE, "") == "wide" or baseline.forced()
+    return asked or ladder.gave_up(Feature.NARROW)
 
 
 def plan(collected: Collected, sites: tuple[Site, ...]) -> tuple[Plan, ...]:

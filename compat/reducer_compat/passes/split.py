@@ -12,14 +12,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reducer_compat import marker, tree
+from reducer_compat import ladder, marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
+from reducer_compat.ladder import Feature
 
 #: On the statements of one finalize.
 TOGETHER = "reducer_compat.together"
 #: TileLang's mark on the branches of producers and consumers.
 _SPECIALIZED = "kWarpSpecializationScope"
+
+
+def may_specialize(target: Any) -> bool:
+    """Whether TileLang may specialize warps for a target, as it is configured now."""
+    from tilelang.contrib.nvcc import have_tma
+
+    if ladder.gave_up(Feature.TMA) or ladder.gave_up(Feature.SPECIALIZED):
+        return False
+    config = adapter().tvm.transform.PassContext.current().config
+    if bool(config.get("tl.disable_warp_specialized", False)):
+        return False
+    return str(target.kind.name) == "cuda" and bool(have_tma(target))
 
 
 def together(partial: Any, finalize: Any) -> Any:

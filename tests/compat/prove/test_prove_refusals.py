@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import reducer_compat
-from reducer_compat import ReducerError, modes, pipeline, simt, tree
+from reducer_compat import ReducerError, ladder, pipeline, simt, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import UncountedWarning
+from reducer_compat.ladder import Feature
 from reducer_compat.passes.prove import Verdict, prove
 from reducer_rules.release import Release
 from tests.compat.lowering import source
@@ -68,19 +69,17 @@ def test_a_wrong_kernel_is_refused_with_update_thread_and_iteration() -> None:
     )
 
 
-def test_a_refusal_of_a_warp_specialized_kernel_says_how_to_do_without() -> None:
+def test_a_warp_specialized_kernel_is_refused_only_where_it_fails_without_that_too() -> None:
     case = case_of("gemv_16x128_128_2_shared")
     change = with_function(lambda text: text.replace("SumOp", "MaxOp"))
     with broken(change), pytest.raises(ReducerError) as caught:
         source(case.build(), "sm_90")
-    specialized = adapter().release >= Release.parse("0.1.9")
-    assert ("tl.disable_warp_specialized" in caught.value.fix) == specialized
-    assert "report this kernel" in caught.value.fix
+    assert caught.value.fix.startswith("report this kernel")
 
 
 def test_a_narrow_plan_that_fails_gives_way_to_a_wide_one() -> None:
     case = case_of("row_sum_8x128_256_shared")
-    with broken(HALF, when=lambda: not modes.given_up()):
+    with broken(HALF, when=lambda: not ladder.gave_up(Feature.NARROW)):
         got = simt.run(case.build(), *case.arguments(), out_idx=-1)
     np.testing.assert_array_equal(got, case.reference(case.arguments()))
     for verdict in reducer_compat.status().counts[-2:]:
@@ -104,7 +103,7 @@ def test_what_cannot_be_followed_is_told_and_compiled() -> None:
 
 
 def test_a_wide_plan_is_tried_before_a_kernel_goes_uncounted() -> None:
-    with broken(UNKNOWN, when=lambda: not modes.given_up()):
+    with broken(UNKNOWN, when=lambda: not ladder.gave_up(Feature.NARROW)):
         source(case_of("row_sum_8x128_256_shared").build())
     assert all(verdict.counted for verdict in reducer_compat.status().counts[-2:])
 
