@@ -20,6 +20,7 @@ FAMILIES = (
     "shapes",
     "epochs",
     "dtypes",
+    "widths",
     "legacy",
     "benchmarked",
 )
