@@ -35,6 +35,7 @@ def nvcc(environment: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[str]]
     GPU may not have it, and what it makes runs nowhere here. All before and after it is TileLang's.
     """
     import tvm_ffi
+    from tilelang.autotuner import AutoTuner
     from tilelang.cache import _dispatch_map
 
     sources: list[str] = []
@@ -45,10 +46,14 @@ def nvcc(environment: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[str]]
 
     environment.setenv("TILELANG_DISABLE_CACHE", "0")
     environment.setenv("TILELANG_CACHE_DIR", str(tmp_path))
+    # 0.1.8 reads the variable once, at import, and would find what earlier runs tuned for a user.
+    if not isinstance(AutoTuner.__dict__["cache_dir"], property):
+        environment.setattr(AutoTuner, "cache_dir", tmp_path / "autotuner")
     name = "tilelang_callback_cuda_compile"
     real = tvm_ffi.get_global_func(name)
     tvm_ffi.register_global_func(name, compiled, override=True)
     yield sources
     tvm_ffi.register_global_func(name, real, override=True)
+    AutoTuner._memory_cache.clear()
     for cache in _dispatch_map.values():
         cache._memory_cache.clear()

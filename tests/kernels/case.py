@@ -21,6 +21,7 @@ FAMILIES = (
     "shapes",
     "epochs",
     "dtypes",
+    "widths",
     "legacy",
     "benchmarked",
 )

@@ -111,20 +111,29 @@ def strip(func: Any) -> Any:
 
 
 def number_of(expr: Any) -> Any:
-    """The value of a constant, as TileLang spells infinities too; None for anything else."""
+    """The value of a constant, as TileLang spells infinities and large unsigned integers too; None
+    for anything else."""
     tir = adapter().tir
     if isinstance(expr, (tir.IntImm, tir.FloatImm)):
         return expr.value
     if isinstance(expr, tir.Cast):
         return number_of(expr.value)
     if isinstance(expr, tir.Call):
-        return float("inf") if str(getattr(expr.op, "name", "")).endswith("infinity") else None
+        return _called_number(expr)
     if isinstance(expr, (tir.Mul, tir.Sub)):
         left, right = number_of(expr.a), number_of(expr.b)
         if left is None or right is None:
             return None
         return left * right if isinstance(expr, tir.Mul) else left - right
     return None
+
+
+def _called_number(call: Any) -> Any:
+    """The value of a constant that is a call; a large integer is in halves, the low one first."""
+    name = str(getattr(call.op, "name", ""))
+    if name.endswith("large_uint_imm"):
+        return (int(call.args[1].value) << 32) | int(call.args[0].value)
+    return float("inf") if name.endswith("infinity") else None
 
 
 def is_identity(expr: Any, op: Op) -> bool:
