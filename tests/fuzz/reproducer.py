@@ -12,8 +12,12 @@ from tests.fuzz.reference import outputs
 from tests.fuzz.verdict import Verdict
 
 #: How a lane is compiled: the environment, and what comes before the kernel is built.
-_ENVIRONMENT = {"native": 'os.environ["REDUCER_COMPAT"] = "off"'}
-_ENVIRONMENT["wide"] = 'os.environ["REDUCER_COMPAT_PLAN"] = "wide"'
+_OURS = 'os.environ["REDUCER_COMPAT"] = "canonical"'
+_ENVIRONMENT = {
+    "native": ('os.environ["REDUCER_COMPAT"] = "off"',),
+    "auto": ('os.environ["REDUCER_COMPAT"] = "auto"',),
+    "wide": (_OURS, 'os.environ["REDUCER_COMPAT_PLAN"] = "wide"'),
+}
 
 
 def script(kernel: Kernel, text: str, lane: str, verdict: Verdict, release: str) -> str:
@@ -32,7 +36,7 @@ def _lines(kernel: Kernel, text: str, lane: str, verdict: Verdict, release: str)
     yield "import os"
     yield "import sys"
     yield ""
-    yield _ENVIRONMENT.get(lane, 'os.environ.pop("REDUCER_COMPAT", None)')
+    yield from _ENVIRONMENT.get(lane, (_OURS,))
     yield 'os.environ["TILELANG_DISABLE_CACHE"] = "1"'
     yield ""
     yield "import numpy as np"

@@ -2,95 +2,73 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from reducer_migrate.verify.releases import environment
+from reducer_rules.release import TVM_FFI
 from tests.fuzz.generate import generate
 from tests.fuzz.kernel import Kernel, encoded
-from tests.fuzz.known import explanation
+from tests.fuzz.outcome import Outcome
+from tests.fuzz.plan import Share
 from tests.fuzz.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
-#: The columns of a summary.
-COLUMNS = (
-    "right",
-    "different",
-    "known",
-    "TileLang wrong",
-    "beyond TileLang",
-    "mispredicted",
-    "unsupported",
-    "skipped",
-)
 #: Seconds that a kernel may take in all lanes, and that shrinking one may.
-PATIENCE = 1800
+PATIENCE = 300
+START_PATIENCE = 600
 SHRINK_PATIENCE = 3600
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a kernel on one release, in one lane."""
-
-    kernel: Kernel
-    release: str
-    lane: str
-    verdict: Verdict
-
-    @property
-    def known(self) -> str:
-        """The name of the known fault that this shows, or nothing."""
-        return explanation(self.kernel, self.release, self.lane, self.verdict)
-
-    @property
-    def different(self) -> bool:
-        """Whether this is a difference that nothing explains."""
-        return not self.verdict.accounted and not self.known
-
-    @property
-    def column(self) -> str:
-        """The heading under which a summary counts it."""
-        different = not self.verdict.accounted
-        return "known" if different and self.known else self.verdict.column
-
-    @property
-    def group(self) -> tuple[str, str, str]:
-        """Alike for outcomes that show the same trouble."""
-        return (self.lane, self.verdict.culprit, self.verdict.signature)
 
 
 class StoppedError(Exception):
     """A worker ended or took too long; the argument is the status."""
 
 
+class StartError(Exception):
+    """A process that could not import its TileLang; the argument is what it said last."""
+
+
 class Worker:
-    """A process with one TileLang: `place` is its directory, None for the one that is installed."""
+    """A process with one TileLang: `place` is its directory, None for the one that is installed.
+
+    Raises:
+        StartError: it could not start.
+    """
 
     def __init__(self, place: Path | None) -> None:
-        env = dict(os.environ) if place is None else environment(place)
-        own = [str(ROOT), str(ROOT / "rules"), str(ROOT / "compat")]
-        held = env.get("PYTHONPATH")
-        env["PYTHONPATH"] = os.pathsep.join([*([held] if held else []), *own])
-        env.pop("REDUCER_COMPAT", None)
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 -- lives as long as the process
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.fuzz.worker"],
             cwd=ROOT,
-            env=env,
+            env=_surroundings(place),
             text=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._said,
         )
+        try:
+            self.ask({}, START_PATIENCE)
+        except StoppedError as stopped:
+            where = place or "installed here"
+            raise StartError(
+                f"TileLang {where} {stopped} at its start: {self.last_words()}"
+            ) from stopped
+
+    def last_words(self) -> str:
+        """The end of what the process wrote to its standard error."""
+        self._process.wait()
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        return " ".join(line.strip() for line in lines[-2:])[:400]
 
     def ask(self, question: dict[str, Any], patience: float) -> Any:
         """The worker's answer.
@@ -127,66 +105,150 @@ class Worker:
         self._process.wait()
         if self._process.stdout is not None:
             self._process.stdout.close()
+        self._said.close()
+
+
+def _surroundings(place: Path | None) -> dict[str, str]:
+    """The environment of a worker.
+
+    Beside the folders of releases there may be `common`, with what all of them import, and
+    `common-X`, with the apache-tvm-ffi X that a release loads with, as `benchmarks/kernels.py`
+    has them; without those a release holds, or the environment has, all that it needs.
+    """
+    env = dict(os.environ) if place is None else environment(place)
+    shared: list[Path] = []
+    if place is not None and (place.parent / "common").is_dir():
+        common = place.parent / "common"
+        shared = [place.parent / f"common-{TVM_FFI[place.name]}", common]
+        libraries = [str(common / "z3" / "lib"), env.get("LD_LIBRARY_PATH")]
+        env["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, libraries))
+    # The release comes first: `common` may hold another tvm-ffi.
+    held = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
+    own = [ROOT, ROOT / "rules", ROOT / "compat"]
+    found = [*held[:1], *map(str, shared), *held[1:], *map(str, own)]
+    env["PYTHONPATH"] = os.pathsep.join(found)
+    # One thread a process: as many processes as there are cores share the machine.
+    env |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    env.pop("REDUCER_COMPAT", None)
+    return env
 
 
 def run(
     places: dict[str, Path | None],
     seed: int,
-    numbers: Sequence[int],
+    shares: Sequence[Share],
     jobs: int = 1,
-    lanes: Sequence[str] = (),
     report: Callable[[Outcome], None] = lambda outcome: None,
+    patience: float = PATIENCE,
+    stop: threading.Event | None = None,
 ) -> list[Outcome]:
-    """Every kernel on every release; `places` names them, `report` hears of each outcome.
+    """Carry out shares of a campaign in `jobs` processes at once.
 
-    An interrupt lets every worker finish its kernel.
+    Raises:
+        StartError: a release cannot be imported.
+
+    `places` says where releases lie, `report` hears of each outcome, one at a time. When `stop`
+    is set, or at an interrupt, every process finishes its kernel.
     """
-    stop = threading.Event()
-    shares = max(1, jobs // len(places))
-    tasks = [
-        (release, place, numbers[share::shares])
-        for release, place in places.items()
-        for share in range(shares)
-    ]
+    stop = stop or threading.Event()
+    waiting = list(shares)
+    lock = threading.Lock()
 
-    def work(task: tuple[str, Path | None, Sequence[int]]) -> list[Outcome]:
-        release, place, mine = task
-        kernels = (generate(seed, number) for number in mine)
+    def following(release: str) -> Share | None:
+        """The next share, of the same release as long as there is one."""
+        with lock:
+            if not waiting:
+                return None
+            same = [share for share in waiting if share.release == release]
+            left = Counter(share.release for share in waiting)
+            most = left.most_common(1)[0][0]
+            chosen = next(iter(same or (share for share in waiting if share.release == most)))
+            waiting.remove(chosen)
+            return chosen
+
+    def work(first: str) -> list[Outcome]:
         found = []
-        unstopped = itertools.takewhile(lambda kernel: not stop.is_set(), kernels)
-        for outcome in replayed(release, place, unstopped, lanes):
-            report(outcome)
-            found.append(outcome)
+        share = following(first)
+        while share is not None and not stop.is_set():
+            try:
+                for outcome in _carried_out(share, places[share.release], seed, patience, stop):
+                    with lock:
+                        report(outcome)
+                    found.append(outcome)
+            except StartError:
+                stop.set()
+                raise
+            share = following(share.release)
         return found
 
+    begun = _spread([share.release for share in shares], jobs)
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            return [outcome for part in pool.map(work, tasks) for outcome in part]
+            return [outcome for part in pool.map(work, begun) for outcome in part]
         except KeyboardInterrupt:
             stop.set()
             raise
 
 
-def replayed(
-    release: str, place: Path | None, kernels: Iterable[Kernel], lanes: Sequence[str]
+def _spread(releases: Sequence[str], jobs: int) -> list[str]:
+    """The release that each job begins with, in proportion to their shares."""
+    if not releases:
+        return []
+    ordered = sorted(releases)
+    return [ordered[index * len(ordered) // jobs] for index in range(jobs)]
+
+
+def _carried_out(
+    share: Share, place: Path | None, seed: int, patience: float, stop: threading.Event
 ) -> Iterator[Outcome]:
-    """What one release makes of kernels; a process that ends is replaced."""
+    """What one release makes of a share; a process that ends is replaced."""
     worker = Worker(place)
     try:
-        for kernel in kernels:
+        for number, lanes in share.kernels:
+            if stop.is_set():
+                return
+            kernel = generate(seed, number)
+            asked = {"kernel": encoded(kernel), "lanes": list(lanes)}
             try:
-                asked = {"kernel": encoded(kernel), "lanes": list(lanes)}
-                verdicts = worker.ask(asked, PATIENCE)
-            except StoppedError as stop:
+                verdicts = worker.ask(asked, patience)
+            except StoppedError as stopped:
                 worker.close()
+                yield _stopped(kernel, share.release, place, lanes, str(stopped), patience)
                 worker = Worker(place)
-                yield Outcome(kernel, release, "", Verdict(str(stop)))
                 continue
             for lane, fields in verdicts.items():
-                fields["foreseen"] = tuple(fields["foreseen"])
-                yield Outcome(kernel, release, lane, Verdict(**fields))
+                fields |= {name: tuple(fields[name]) for name in ("foreseen", "remarks")}
+                yield Outcome(kernel.name, share.release, lane, Verdict(**fields))
     finally:
         worker.close()
+
+
+def _stopped(
+    kernel: Kernel,
+    release: str,
+    place: Path | None,
+    lanes: Sequence[str],
+    status: str,
+    patience: float,
+) -> Outcome:
+    """Which lane ended a process, and whether the kernel without reducers does so too."""
+    for lane in lanes:
+        if _ends(place, {"kernel": encoded(kernel), "lanes": [lane]}, patience):
+            alone = _ends(place, {"kernel": encoded(kernel), "control": True}, patience)
+            culprit = "tilelang" if alone else ""
+            return Outcome(kernel.name, release, lane, Verdict(status, culprit=culprit))
+    return Outcome(kernel.name, release, "", Verdict(status, "in no lane by itself"))
+
+
+def _ends(place: Path | None, question: dict[str, Any], patience: float) -> bool:
+    worker = Worker(place)
+    try:
+        worker.ask(question, patience)
+    except StoppedError:
+        return True
+    finally:
+        worker.close()
+    return False
 
 
 def reproducer(outcome: Outcome, place: Path | None, tries: int) -> str:
@@ -201,21 +263,3 @@ def reproducer(outcome: Outcome, place: Path | None, tries: int) -> str:
         return str(worker.ask(question, SHRINK_PATIENCE)["text"])
     finally:
         worker.close()
-
-
-def summary(outcomes: Iterable[Outcome]) -> str:
-    """A table of how many kernels came out how, by release and lane."""
-    counts: Counter[tuple[str, str, str]] = Counter()
-    for outcome in outcomes:
-        counts[outcome.release, outcome.lane or "(process)", outcome.column] += 1
-    rows = sorted({(release, lane) for release, lane, _ in counts}, key=_by_release)
-    lines = [f"{'release':8} {'lane':10}" + "".join(f"{column:>16}" for column in COLUMNS)]
-    for release, lane in rows:
-        cells = "".join(f"{counts[release, lane, column]:16}" for column in COLUMNS)
-        lines.append(f"{release:8} {lane:10}{cells}")
-    return "\n".join(lines)
-
-
-def _by_release(row: tuple[str, str]) -> tuple[list[int], str]:
-    release, lane = row
-    return [int(part) for part in release.split(".") if part.isdigit()], lane

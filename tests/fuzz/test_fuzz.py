@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.fuzz import reference
+from tests.fuzz import journal, reference, session
 from tests.fuzz.expression import (
     Binary,
     IllegalError,
@@ -47,9 +47,12 @@ from tests.fuzz.kernel import (
     encoded,
     walk,
 )
+from tests.fuzz.outcome import Outcome, summary
+from tests.fuzz.plan import Share, everywhere, in_turns
 from tests.fuzz.render import SPELLINGS, module
-from tests.fuzz.session import run, summary
+from tests.fuzz.session import run
 from tests.fuzz.shrink import candidates, shrunk
+from tests.fuzz.verdict import Verdict
 
 SEED = 5
 #: The release on which every lane runs; on the others only ours does, on fewer kernels.
@@ -96,17 +99,91 @@ def test_random_kernels_are_right() -> None:
     """Native after the codemod, and ours in every spelling, against the reference."""
     release = _installed()
     count = int(os.environ.get("REDUCER_FUZZ_COUNT", COUNTS.get(release, FEW)))
-    outcomes = run({release: None}, SEED, range(count), jobs=min(2, os.cpu_count() or 1))
+    shares = everywhere([release], range(count))
+    outcomes = run({release: None}, SEED, shares, jobs=min(2, os.cpu_count() or 1))
 
     different = [
-        f"{outcome.kernel.name} {outcome.lane}: {outcome.verdict}"
+        f"{outcome.name} {outcome.lane}: {outcome.verdict}"
         for outcome in outcomes
         if outcome.different
     ]
     assert different == [], summary(outcomes)
     right = [outcome for outcome in outcomes if outcome.verdict.status == "right"]
     assert len(right) > len(outcomes) / 2, summary(outcomes)
-    assert {outcome.kernel.name for outcome in outcomes} == {f"{SEED}-{n}" for n in range(count)}
+    assert {outcome.name for outcome in outcomes} == {f"{SEED}-{n}" for n in range(count)}
+
+
+# -- campaigns --------------------------------------------------------------------------------
+
+
+def _lanes(shares: list[Share], release: str) -> dict[int, tuple[str, ...]]:
+    mine = [share for share in shares if share.release == release]
+    return {number: lanes for share in mine for number, lanes in share.kernels}
+
+
+def test_in_turns_the_newest_runs_every_kernel_and_each_other_release_every_lane() -> None:
+    shares = in_turns(("0.1.8", "0.1.10", "0.1.13", "0.1.14", "0.1.15"), range(600))
+
+    newest = _lanes(shares, "0.1.15")
+    assert set(newest) == set(range(600))
+    assert all(lanes[0] == "native" for lanes in newest.values())
+    ours = {"legacy", "shipped", "rfc", "converted", "wide"}
+    assert {lanes[1] for lanes in newest.values()} == {*ours, "auto"}
+    others = [_lanes(shares, release) for release in ("0.1.8", "0.1.10", "0.1.13")]
+    assert all({lane for lanes in one.values() for lane in lanes} == ours for one in others)
+    held = {lane for lanes in _lanes(shares, "0.1.14").values() for lane in lanes}
+    assert held == {*ours, "auto", "native"}
+    assert sum(len(share.kernels) for share in shares) == 1200
+
+
+def test_a_campaign_goes_on_where_its_journal_ends(tmp_path: Path) -> None:
+    shares = everywhere(["0.1.13", "0.1.15"], range(3), ["legacy", "wide"])
+    done = [
+        Outcome("9-0", "0.1.13", "legacy", Verdict("right")),
+        Outcome("9-0", "0.1.13", "wide", Verdict("wrong", "O0[1] is 2", "runtime", ("RM301",))),
+        Outcome("9-1", "0.1.13", "legacy", Verdict("right", remarks=("uncounted: k",))),
+        Outcome("9-0", "0.1.15", "wide", Verdict("crashed")),
+    ]
+    path = tmp_path / "journal.jsonl"
+    path.write_text("".join(map(journal.line, done)) + '{"kernel": "9-2", "rel')
+    journal.mend(path)
+    assert journal.read([path]) == done
+
+    left = journal.left(shares, 9, journal.read([path]))
+    assert _lanes(left, "0.1.13") == {1: ("wide",), 2: ("legacy", "wide")}
+    assert _lanes(left, "0.1.15") == {1: ("legacy", "wide"), 2: ("legacy", "wide")}, "it ended"
+
+
+def test_releases_may_share_what_they_import(tmp_path: Path) -> None:
+    """The release first, then its own tvm-ffi, then what all of them import."""
+    for name in ("0.1.11", "common-0.1.11", "common"):
+        (tmp_path / name).mkdir()
+    env = session._surroundings(tmp_path / "0.1.11")
+
+    found = env["PYTHONPATH"].split(os.pathsep)[:3]
+    assert found == [str(tmp_path / name) for name in ("0.1.11", "common-0.1.11", "common")]
+    assert env["LD_LIBRARY_PATH"].split(os.pathsep)[0] == str(tmp_path / "common" / "z3" / "lib")
+
+
+@needs_tilelang
+def test_a_release_that_cannot_start_ends_the_campaign(tmp_path: Path) -> None:
+    (tmp_path / "tilelang").mkdir()
+    (tmp_path / "tilelang" / "__init__.py").write_text("raise ImportError('no libraries')\n")
+    with pytest.raises(session.StartError, match=r"at its start: .*no libraries"):
+        run({"0.1.13": tmp_path}, SEED, everywhere(["0.1.13"], range(2)))
+
+
+def test_journals_are_merged_and_a_later_outcome_counts(tmp_path: Path) -> None:
+    first, second = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+    outcome = Outcome("9-0", "0.1.13", "legacy", Verdict("late"))
+    first.write_text(journal.line(outcome))
+    second.write_text(journal.line(replace(outcome, verdict=Verdict("right"))))
+    merged = journal.read([first, second])
+    assert [one.verdict.status for one in merged] == ["right"]
+    assert summary(merged).splitlines()[-1] == "1 kernels, 1 runs: 1 right"
+    first.write_text('{"kernel": "9-0"}\n')
+    with pytest.raises(journal.JournalError, match=r"1\.jsonl:1: no outcome"):
+        journal.read([first])
 
 
 # -- the generator ----------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 #: How a kernel is run; worker.py says what each lane is.
-LANES = ("native", "legacy", "shipped", "rfc", "converted", "wide")
+LANES = ("native", "legacy", "shipped", "rfc", "converted", "wide", "auto")
 #: What is no difference whoever did it, and has a column of its own.
 _COUNTED_APART = ("right", "skipped", "mispredicted", "unsupported")
 
@@ -26,12 +26,15 @@ class Verdict:
             reducer; `native` where TileLang's own reducers do the same to v2 that was written by
             hand; else the part of ours that was used, `codemod` or `runtime`.
         foreseen: what RM3xx findings say of the text that was compiled.
+        remarks: what the runtime did besides: plans that it gave up, kernels it could not count,
+            what it left to TileLang.
     """
 
     status: str
     detail: str = ""
     culprit: str = ""
     foreseen: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def signature(self) -> str:

@@ -2,9 +2,10 @@
 
     PYTHONPATH=RELEASE:.:rules:compat python -m tests.fuzz.worker
 
-Input `{"kernel": description, "lanes": [lane, ...]}` (lanes left out: those of the release) is
-answered with a verdict for each lane. `{"kernel": description, "shrink": lane}` is answered with
-the `text` of a reproducer, of the smallest kernel that shows the same verdict in the lane.
+Input `{"kernel": description, "lanes": [lane, ...]}` is answered with a verdict for each lane.
+`{"kernel": description, "shrink": lane}` is answered with the `text` of a reproducer, of the
+smallest kernel that shows the same verdict in the lane, and `{"kernel": description, "control":
+true}` lowers and runs the kernel without reducers. `{}` is answered once the release is imported.
 Lanes are
 
     native     what the codemod makes of the legacy spelling, lowered by TileLang alone
@@ -13,12 +14,14 @@ Lanes are
     rfc        v2 as the RFC has it, lowered by `reducer_compat`
     converted  what the codemod makes of the legacy spelling in the RFC's dialect, by the same
     wide       v2 as shipped, lowered by `reducer_compat` with one partial for each thread
+    auto       v2 as shipped, where `reducer_compat` chooses whose lowering a kernel gets
 """
 
 from __future__ import annotations
 
 import functools
 import importlib.util
+import itertools
 import json
 import os
 import sys
@@ -28,7 +31,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -40,9 +43,7 @@ from tests.fuzz.reproducer import script
 from tests.fuzz.shrink import shrunk
 from tests.fuzz.verdict import Verdict
 
-#: Lanes that a kernel is run in besides `native` and `legacy`, in turns.
-TURNS = ("shipped", "rfc", "converted", "wide")
-FIRST_NATIVE = (0, 1, 14)
+Entry = TypeVar("Entry")
 
 
 class UnmigratedError(Exception):
@@ -57,22 +58,37 @@ class Source:
     foreseen: tuple[str, ...] = ()
 
 
-def lanes_of(kernel: Kernel, release: tuple[int, ...]) -> tuple[str, ...]:
-    """The lanes that a kernel is run in on a release."""
-    number = int(kernel.name.rsplit("-", 1)[-1])
-    native = ("native",) if release >= FIRST_NATIVE else ()
-    return (*native, "legacy", TURNS[number % len(TURNS)])
-
-
 def judged(kernel: Kernel, lane: str) -> Verdict:
     """Run a kernel in one lane and compare."""
     if lane == "native" and any(reducer.op == "prod" for reducer in kernel.reducers):
         return Verdict("skipped", "TileLang has no prod")
     with _mode(lane):
-        verdict = _attempt(kernel, lane)
+        verdict = _remarked(kernel, lane)
     if verdict.status in ("right", "unsupported", "unmigrated", "mispredicted"):
         return verdict
     return replace(verdict, culprit=_culprit(kernel, lane, verdict))
+
+
+def _remarked(kernel: Kernel, lane: str) -> Verdict:
+    """A verdict, and what the runtime says that it did on the way."""
+    import reducer_compat
+
+    before = reducer_compat.status()
+    verdict = _attempt(kernel, lane)
+    after = reducer_compat.status()
+    counts = _newer(before.counts, after.counts)
+    remarks = [note for count in counts for note in count.notes if "given up" in note]
+    remarks += [f"uncounted: {count}" for count in counts if not count.counted]
+    if lane == "auto":
+        left = [choice.native for choice in _newer(before.choices, after.choices)]
+        remarks += ["left to TileLang"] if any(left) else []
+    return replace(verdict, remarks=tuple(dict.fromkeys(remarks)))
+
+
+def _newer(before: Sequence[Entry], after: Sequence[Entry]) -> Sequence[Entry]:
+    """What a list that only keeps its last entries gained."""
+    gained = itertools.takewhile(lambda one: not before or one is not before[-1], reversed(after))
+    return list(gained)[::-1]
 
 
 def _attempt(kernel: Kernel, lane: str) -> Verdict:
@@ -130,7 +146,7 @@ def source_of(kernel: Kernel, lane: str) -> Source:
         return migrated(module(kernel, "legacy"), "shipped", compat=False)
     if lane == "converted":
         return migrated(module(kernel, "legacy"), "rfc", compat=True)
-    return Source(module(kernel, {"wide": "shipped"}.get(lane, lane)))
+    return Source(module(kernel, {"wide": "shipped", "auto": "shipped"}.get(lane, lane)))
 
 
 def migrated(text: str, dialect: str, compat: bool) -> Source:
@@ -151,9 +167,13 @@ def migrated(text: str, dialect: str, compat: bool) -> Source:
 
 @contextmanager
 def _mode(lane: str) -> Iterator[None]:
-    """The runtime as a lane needs it: taken out, put in, or kept to the wide plan."""
+    """The runtime as a lane needs it: taken out, put in, or kept to the wide plan.
+
+    Its own lowering is asked for, or newer releases would lower many kernels by themselves.
+    """
     import reducer_compat
 
+    os.environ["REDUCER_COMPAT"] = "auto" if lane == "auto" else "canonical"
     os.environ.pop("REDUCER_COMPAT_PLAN", None)
     if lane == "wide":
         os.environ["REDUCER_COMPAT_PLAN"] = "wide"
@@ -280,12 +300,15 @@ def _said(error: BaseException) -> str:
 
 
 def answer(asked: dict[str, Any], release: str) -> dict[str, Any]:
-    """The answer to one line of input."""
+    """The answer to one line of input; nothing is asked by one that only wants to hear."""
+    if not asked:
+        return {"release": release}
     kernel: Kernel = decoded(asked["kernel"])
+    if "control" in asked:
+        with _mode("native"):
+            return {"shows": _control_shows(kernel, Verdict("error"))}
     if "shrink" not in asked:
-        numbers = tuple(int(part) for part in release.split("."))
-        lanes = asked.get("lanes") or lanes_of(kernel, numbers)
-        return {lane: asdict(judged(kernel, lane)) for lane in lanes}
+        return {lane: asdict(judged(kernel, lane)) for lane in asked["lanes"]}
     lane = asked["shrink"]
     verdict = judged(kernel, lane)
     smallest, tried = shrunk(kernel, lambda one: _shows(one, lane, verdict), asked["tries"])
