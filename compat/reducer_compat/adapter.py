@@ -100,24 +100,13 @@ class Adapter:
 
     def for_loop(self, template: Any, **changes: Any) -> Any:
         """A copy of a `For` with some of its fields changed."""
-        fields = {
-            name: getattr(template, name)
-            for name in ("loop_var", "min", "extent", "kind", "body", "thread_binding")
-        }
-        fields["annotations"] = dict(template.annotations.items())
-        fields.update(changes)
-        return self.tir.For(
-            *(fields[name] for name in _FOR_FIELDS), span=getattr(template, "span", None)
-        )
+        fields = _fields(template, _FOR_FIELDS, changes)
+        return self.tir.For(*fields, span=getattr(template, "span", None))
 
     def block_copy(self, template: Any, **changes: Any) -> Any:
         """A copy of a block with some of its fields changed."""
-        fields = {name: getattr(template, name) for name in _BLOCK_FIELDS}
-        fields["annotations"] = dict(template.annotations.items())
-        fields.update(changes)
-        return self.block(
-            *(fields[name] for name in _BLOCK_FIELDS), span=getattr(template, "span", None)
-        )
+        fields = _fields(template, _BLOCK_FIELDS, changes)
+        return self.block(*fields, span=getattr(template, "span", None))
 
     def target(self, kind: str, arch: str) -> Any:
         """A target in the spelling of this release: a string to 0.1.9, a dict after."""
@@ -208,3 +197,8 @@ def adapter() -> Adapter:
         block=getattr(tir, suffix),
         block_realize=getattr(tir, f"{suffix}Realize"),
     )
+
+
+def _fields(template: Any, names: tuple[str, ...], changes: dict[str, Any]) -> list[Any]:
+    """The fields of a statement, some of them changed."""
+    return [changes[name] if name in changes else getattr(template, name) for name in names]

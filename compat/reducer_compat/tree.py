@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 from reducer_compat.adapter import adapter
@@ -26,7 +27,7 @@ def _inside() -> dict[type, Callable[[Stmt], tuple[Stmt, ...]]]:
     here = adapter()
     tir = here.tir
     return {
-        tir.SeqStmt: lambda stmt: tuple(stmt.seq),
+        tir.SeqStmt: lambda stmt: items(stmt.seq),
         tir.IfThenElse: lambda stmt: _present(stmt.then_case, stmt.else_case),
         here.block_realize: lambda stmt: (stmt.block,),
         here.block: lambda stmt: _present(stmt.init, stmt.body),
@@ -35,6 +36,21 @@ def _inside() -> dict[type, Callable[[Stmt], tuple[Stmt, ...]]]:
         tir.Evaluate: lambda stmt: (),
         tir.BufferStore: lambda stmt: (),
     }
+
+
+@lru_cache(maxsize=1)
+def _array() -> tuple[Callable[[Any], int], Callable[[Any, int], Any]]:
+    """How C++ says the length of an array, and an element."""
+    from tvm_ffi import _ffi_api
+
+    return _ffi_api.ArraySize, _ffi_api.ArrayGetItem
+
+
+def items(array: Any) -> tuple[Any, ...]:
+    """The elements of a TVM array, without its iterator in Python: that is ten times as slow."""
+    size, element = _array()
+    count = size(array)
+    return tuple(map(element, repeat(array, count), range(count)))
 
 
 def _present(*parts: Stmt) -> tuple[Stmt, ...]:
@@ -64,28 +80,38 @@ def span_of(node: Any) -> Any:
     return getattr(node, "span", None)
 
 
-def _rebuild(stmt: Stmt, parts: tuple[Stmt, ...]) -> Stmt:
+@lru_cache(maxsize=1)
+def _builders() -> dict[type, Callable[[Stmt, tuple[Stmt, ...]], Stmt]]:
+    """How to make a statement with other statements inside, by its class."""
     here = adapter()
     tir = here.tir
-    if isinstance(stmt, tir.SeqStmt):
-        return sequence(parts, span_of(stmt))
-    if isinstance(stmt, tir.IfThenElse):
-        return tir.IfThenElse(
+    found = {
+        tir.SeqStmt: lambda stmt, parts: sequence(parts, span_of(stmt)),
+        tir.IfThenElse: lambda stmt, parts: tir.IfThenElse(
             stmt.condition, parts[0], parts[1] if len(parts) > 1 else None, span_of(stmt)
+        ),
+        here.block_realize: lambda stmt, parts: here.block_realize(
+            stmt.iter_values, stmt.predicate, parts[0], span_of(stmt)
+        ),
+        here.block: lambda stmt, parts: here.block_copy(stmt, body=parts[-1]),
+        tir.For: lambda stmt, parts: here.for_loop(stmt, body=parts[0]),
+        tir.While: lambda stmt, parts: tir.While(stmt.condition, parts[0], span_of(stmt)),
+        tir.AttrStmt: lambda stmt, parts: tir.AttrStmt(
+            stmt.node, stmt.attr_key, stmt.value, parts[0], span_of(stmt)
+        ),
+    }
+    if hasattr(tir, "LetStmt"):
+        found[tir.LetStmt] = lambda stmt, parts: tir.LetStmt(
+            stmt.var, stmt.value, parts[0], span_of(stmt)
         )
-    if isinstance(stmt, here.block_realize):
-        return here.block_realize(stmt.iter_values, stmt.predicate, parts[0], span_of(stmt))
-    if isinstance(stmt, here.block):
-        return here.block_copy(stmt, body=parts[-1])
-    if isinstance(stmt, tir.For):
-        return here.for_loop(stmt, body=parts[0])
-    if isinstance(stmt, tir.While):
-        return tir.While(stmt.condition, parts[0], span_of(stmt))
-    if isinstance(stmt, tir.AttrStmt):
-        return tir.AttrStmt(stmt.node, stmt.attr_key, stmt.value, parts[0], span_of(stmt))
-    if hasattr(tir, "LetStmt") and isinstance(stmt, tir.LetStmt):
-        return tir.LetStmt(stmt.var, stmt.value, parts[0], span_of(stmt))
-    raise TypeError(f"cannot rebuild a {type(stmt).__name__}")
+    return found
+
+
+def _rebuild(stmt: Stmt, parts: tuple[Stmt, ...]) -> Stmt:
+    build = _builders().get(type(stmt))
+    if build is None:
+        raise TypeError(f"cannot rebuild a {type(stmt).__name__}")
+    return build(stmt, parts)
 
 
 def transform(stmt: Stmt, enter: Callable[[Stmt], Stmt | None]) -> Stmt:
@@ -94,10 +120,11 @@ def transform(stmt: Stmt, enter: Callable[[Stmt], Stmt | None]) -> Stmt:
     if replaced is not None:
         return replaced
     before = children(stmt)
-    after = tuple(transform(child, enter) for child in before)
-    if all(new is old for new, old in zip(after, before, strict=True)):
-        return stmt
-    return _rebuild(stmt, after)
+    after = tuple([transform(child, enter) for child in before])
+    for new, old in zip(after, before, strict=True):
+        if new is not old:
+            return _rebuild(stmt, after)
+    return stmt
 
 
 def rewritten(func: Any, enter: Callable[[Stmt], Stmt | None]) -> Any:
@@ -123,7 +150,7 @@ def sequence(parts: Any, span: Any = None) -> Stmt:
     flat: list[Stmt] = []
     for part in parts:
         if isinstance(part, tir.SeqStmt):
-            flat.extend(part.seq)
+            flat.extend(items(part.seq))
         elif not is_nothing(part):
             flat.append(part)
     if not flat:
@@ -137,7 +164,7 @@ def expressions(stmt: Stmt) -> Iterator[Expr]:
     if isinstance(stmt, tir.Evaluate):
         yield stmt.value
     elif isinstance(stmt, tir.BufferStore):
-        yield from stmt.indices
+        yield from items(stmt.indices)
         yield stmt.value
     elif isinstance(stmt, (tir.IfThenElse, tir.While, tir.AssertStmt)):
         yield stmt.condition

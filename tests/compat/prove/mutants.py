@@ -13,6 +13,7 @@ from typing import Any
 from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes.prove import tags
+from reducer_compat.passes.prove.mirror import mirror
 
 #: Buffers of the runtime, by the ends of their names.
 OURS = ("_partial", "_exchange", "_seed")
@@ -44,8 +45,9 @@ def _destinations(func: Any) -> set[str]:
     """The names of the buffers that finalizes write."""
     found = set()
     for stmt in tree.walk(func.body):
-        if tags.finalize(stmt) is not None:
-            found.add(str(tags.destination(stmt).name))
+        read = mirror(stmt)
+        if tags.finalize(read) is not None:
+            found.add(tags.destination(read).name)
     return found
 
 
@@ -122,7 +124,7 @@ def _stores(stmt: Any) -> Iterator[tuple[str, Any]]:
 
 def _values(value: Any, place: str) -> Iterator[tuple[str, Any]]:
     tir = adapter().tir
-    if tags.contribution(value) is not None:
+    if tags.contribution(mirror(value)) is not None:
         return
     if isinstance(value, (tir.IntImm, tir.FloatImm)):
         yield f"{place} value:another", tir.const(3, str(value.dtype))

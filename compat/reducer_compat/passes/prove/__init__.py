@@ -21,6 +21,8 @@ from __future__ import annotations
 
 import itertools
 import time
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from reducer_compat import tree
@@ -28,6 +30,7 @@ from reducer_compat.errors import ReducerError
 from reducer_compat.passes.prove import blame, source
 from reducer_compat.passes.prove.count import MiscountError, Tally, count, read_program
 from reducer_compat.passes.prove.machine import NotCountedError
+from reducer_compat.passes.prove.program import Program
 from reducer_compat.passes.prove.tags import pin, strip, tag
 from reducer_compat.verdict import Verdict, history, remember
 
@@ -38,8 +41,25 @@ SOURCE = "reducer_compat.source"
 #: Sources that are kept for kernels on their way through TileLang. One that fails on the way
 #: leaves its source here; the oldest go first.
 _MOST_SOURCES = 1024
-_SOURCES: dict[int, Any] = {}
+_SOURCES: dict[int, Authored] = {}
 _NUMBERS = itertools.count()
+
+
+@dataclass
+class Authored:
+    """What the author of a kernel wrote, as `tag` has named it.
+
+    Attributes:
+        named: of a kernel that was counted, the statements with named contributions.
+    """
+
+    body: Any
+    named: dict[int, frozenset[int]] = field(default_factory=dict)
+
+    @cached_property
+    def source(self) -> source.Source:
+        """What should be counted; what is planned and what is lowered are held against one."""
+        return source.read(self.body)
 
 
 def keep(func: Any, body: Any) -> Any:
@@ -48,15 +68,16 @@ def keep(func: Any, body: Any) -> Any:
     It is kept beside TVM: a kernel with a statement in its attributes cannot be printed.
     """
     number = next(_NUMBERS)
-    _SOURCES[number] = body
+    _SOURCES[number] = Authored(body)
     _SOURCES.pop(number - _MOST_SOURCES, None)
     return func.with_attr(SOURCE, number)
 
 
 def forget(func: Any) -> Any:
     """`func` without names and without its source."""
-    _SOURCES.pop(int(func.attrs[SOURCE]), None)
-    return strip(func).without_attr(SOURCE)
+    authored = _SOURCES.pop(int(func.attrs[SOURCE]), None)
+    named = authored.named.get(hash(func)) if authored is not None else None
+    return strip(func, named).without_attr(SOURCE)
 
 
 def prove(func: Any, stage: str, notes: tuple[str, ...] = ()) -> Verdict:
@@ -72,14 +93,16 @@ def prove(func: Any, stage: str, notes: tuple[str, ...] = ()) -> Verdict:
     """
     start = time.perf_counter()
     kernel = str(func.attrs["global_symbol"])
-    body = _SOURCES[int(func.attrs[SOURCE])]
+    authored = _SOURCES[int(func.attrs[SOURCE])]
     planned = stage == "planned"
     try:
-        tally, counted = count(body, func, planned), True
+        program = read_program(authored.source, func, planned)
+        tally, counted = count(authored.source, program), True
+        authored.named = {hash(func): program.named}
     except NotCountedError as error:
         tally, counted = Tally(0, 0, [f"not counted: {error}"]), False
     except MiscountError as error:
-        raise _refusal(body, func, planned, kernel, stage, error) from None
+        raise _refusal(authored.source, program, func, kernel, stage, error) from None
     took = (time.perf_counter() - start) * 1000
     return Verdict(
         kernel, stage, counted, tally.contributions, tally.slots, (*notes, *tally.notes), took
@@ -87,10 +110,8 @@ def prove(func: Any, stage: str, notes: tuple[str, ...] = ()) -> Verdict:
 
 
 def _refusal(
-    body: Any, func: Any, planned: bool, kernel: str, stage: str, error: MiscountError
+    read: source.Source, program: Program, func: Any, kernel: str, stage: str, error: MiscountError
 ) -> ReducerError:
-    read = source.read(body)
-    program = read_program(read, func, planned)
     found = blame.explain(read, program, error.wrong, error.key, error.assumption)
     return ReducerError(
         "RC006",

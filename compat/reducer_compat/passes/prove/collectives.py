@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from reducer_compat.adapter import adapter
 from reducer_compat.passes.prove.expr import Scope
 from reducer_compat.passes.prove.lanes import THREAD, TURN, Array, Lanes, Peers
 from reducer_compat.passes.prove.machine import NotCountedError
@@ -116,7 +115,7 @@ def value_of(call: Any, name: str, ops: frozenset[Op], scope: Scope) -> Exchange
     """The exchange that a call is, or None."""
     args = list(call.args)
     if name == "call_extern" or name == "call_pure_extern":
-        name, args = _text(args[0]), args[1:]
+        name, args = text(args[0]), args[1:]
         found = butterfly(name)
         if found is not None:
             return _all_reduce(found[0], args[0], ops)
@@ -145,8 +144,9 @@ def _all_reduce(shape: Butterfly, operand: Any, ops: frozenset[Op]) -> Exchange:
     return Exchange(operand, lambda lanes, value: np.full_like(value, mark))
 
 
-def _text(node: Any) -> str:
-    return str(node.value) if isinstance(node, adapter().tir.StringImm) else ""
+def text(node: Any) -> str:
+    """What a string literal says; empty for anything else."""
+    return str(node.value) if node.type == "StringImm" else ""
 
 
 def _xor(lane: Array, operand: Any, width: Any) -> Any:

@@ -53,12 +53,12 @@ class Scope:
         """An expression as a number."""
         if isinstance(expr, int):
             return _constant(expr)
-        build = _NUMBERS.get(type(expr).__name__)
+        build = _NUMBERS.get(expr.type)
         return Code(_data, True) if build is None else build(self, expr)
 
     def truth(self, expr: Any) -> Truth:
         """An expression as a condition."""
-        kind = type(expr).__name__
+        kind = expr.type
         if kind in ("And", "Or"):
             return _both(self.truth(expr.a), self.truth(expr.b), kind == "And")
         if kind == "Not":
@@ -114,7 +114,7 @@ def _literal(scope: Scope, expr: Any) -> Code:
 
 
 def _variable(scope: Scope, expr: Any) -> Code:
-    key = hash(expr)
+    key = expr.key
     if key in scope.bound:
         return Code(lambda lanes: lanes.read(key), key in scope.data)
     scope.sizes.add(str(expr.name))

@@ -13,6 +13,8 @@ from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes.prove.expr import Scope, array
 from reducer_compat.passes.prove.lanes import Array, Lanes
+from reducer_compat.passes.prove.machine import NotCountedError
+from reducer_compat.passes.prove.mirror import mirror, variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +40,33 @@ def table(layout: Any) -> Table | None:
     The layout of a loop may depend on the variable of another loop around it.
     """
     shape = _extents(layout.get_input_shape())
-    output = _extents(layout.get_output_shape())
-    if shape is None or output is None:
+    if shape is None:
         return None
+    spread = hasattr(layout, "replicate_size")
+    index = [mirror(expr) for expr in tree.items(layout.index)]
+    thread = mirror(adapter().layout_thread(layout)) if spread else None
     elements = math.prod(shape)
-    variables = _placeholders(shape, 1)
-    spread = [adapter().layout_thread(layout)] if hasattr(layout, "replicate_size") else []
-    names = {str(var.name) for expr in (*layout.index, *spread) for var in tree.variables(expr)}
-    if not names <= {*variables, "_rep"}:
+    own = _placeholders(shape, 1)
+    names = {var.name for expr in (*index, thread) if expr is not None for var in variables(expr)}
+    if not names <= {*own, "_rep"}:
         return None
-    place: Any = 0
-    for expr, extent in zip(layout.index, output, strict=True):
-        place = place * extent + _evaluate(expr, variables, elements)
-    threads = _threads(layout, shape) if hasattr(layout, "replicate_size") else None
-    return Table(shape, array(place, elements), math.prod(output), threads)
+    axes = [array(_evaluate(expr, own, elements), elements) for expr in index]
+    place, size = _flat(layout, axes)
+    return Table(shape, place, size, None if thread is None else _threads(layout, thread, shape))
+
+
+def _flat(layout: Any, axes: list[Array]) -> tuple[Array, int]:
+    """Where each element is, and the size of what holds them.
+
+    How large TileLang takes a layout for, it needs milliseconds to say. On one axis nothing
+    depends on it: what is no element's place is no place that is read.
+    """
+    if len(axes) == 1:
+        return axes[0], int(axes[0].max(initial=-1)) + 1
+    output = _extents(layout.get_output_shape())
+    if output is None:
+        raise NotCountedError("the size of a layout is only known at launch")
+    return row_major(axes, output), math.prod(output)
 
 
 def row_major(indices: list[Any], shape: tuple[int, ...]) -> Any:
@@ -62,13 +77,13 @@ def row_major(indices: list[Any], shape: tuple[int, ...]) -> Any:
     return number
 
 
-def _threads(layout: Any, shape: tuple[int, ...]) -> Array:
+def _threads(layout: Any, thread: Any, shape: tuple[int, ...]) -> Array:
     replicas = tree.constant(layout.replicate_size) or 1
     elements = math.prod(shape)
-    variables = _placeholders(shape, replicas)
-    variables["_rep"] = np.tile(np.arange(replicas), elements)
-    thread = _evaluate(adapter().layout_thread(layout), variables, elements * replicas)
-    return array(thread, elements * replicas).reshape(elements, replicas)
+    own = _placeholders(shape, replicas)
+    own["_rep"] = np.tile(np.arange(replicas), elements)
+    holders = _evaluate(thread, own, elements * replicas)
+    return array(holders, elements * replicas).reshape(elements, replicas)
 
 
 def _placeholders(shape: tuple[int, ...], times: int) -> dict[str, Array]:
@@ -77,13 +92,13 @@ def _placeholders(shape: tuple[int, ...], times: int) -> dict[str, Array]:
     return {f"_{chr(ord('i') + axis)}": np.repeat(one, times) for axis, one in enumerate(grid)}
 
 
-def _evaluate(expr: Any, variables: dict[str, Array], count: int) -> Any:
-    mentioned = {str(var.name): hash(var) for var in tree.variables(expr)}
+def _evaluate(expr: Any, own: dict[str, Array], count: int) -> Any:
+    mentioned = {var.name: var.key for var in variables(expr)}
     scope = Scope(bound=set(mentioned.values()))
-    own: dict[Hashable, Any] = {key: variables[name] for name, key in mentioned.items()}
-    return scope.number(expr).run(Lanes(count, own))
+    values: dict[Hashable, Any] = {key: own[name] for name, key in mentioned.items()}
+    return scope.number(expr).run(Lanes(count, values))
 
 
 def _extents(shape: Any) -> tuple[int, ...] | None:
-    known = [tree.constant(extent) for extent in shape]
+    known = [tree.constant(extent) for extent in tree.items(shape)]
     return None if None in known else tuple(int(extent) for extent in known if extent is not None)

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from reducer_compat import tree
 from reducer_compat.passes.prove.collectives import Butterfly
 from reducer_compat.passes.prove.expr import Code, Run, Truth, array
 from reducer_compat.passes.prove.lanes import THREAD, TURN, Array, Lanes
@@ -25,6 +24,7 @@ from reducer_compat.passes.prove.machine import (
     NotCountedError,
     ReorderedError,
 )
+from reducer_compat.passes.prove.mirror import variables
 from reducer_compat.passes.prove.values import Value
 
 #: Lanes that run together, unless there are more threads.
@@ -216,7 +216,7 @@ class Loop(Node):
 
     def _decides(self, lanes: Lanes, expr: Any) -> bool:
         """Whether an expression depends on this loop and otherwise is the same in all lanes."""
-        keys = {hash(var) for var in tree.variables(expr)}
+        keys = {var.key for var in variables(expr)}
         if self.key not in keys:
             return False
         try:

@@ -6,12 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from reducer_compat import marker, tree
-from reducer_compat.adapter import adapter
+from reducer_compat import marker
 from reducer_compat.passes.prove import collectives, tags
 from reducer_compat.passes.prove.expr import Scope, op_name
 from reducer_compat.passes.prove.layouts import Table, table
 from reducer_compat.passes.prove.machine import Memory, NotCountedError
+from reducer_compat.passes.prove.mirror import (
+    children,
+    constant,
+    equal,
+    mirror,
+    nodes,
+    operands,
+    read_marker,
+)
 from reducer_compat.passes.prove.nodes import (
     Batch,
     Binding,
@@ -60,6 +68,7 @@ class Program:
         memories: by the data variable of the buffer.
         destinations: by the number of the finalize.
         sizes: the names of the sizes that are only known at launch.
+        named: the statements with named contributions, by their hashes.
     """
 
     body: Node
@@ -69,6 +78,7 @@ class Program:
     memories: dict[int, Memory]
     destinations: dict[int, Destination]
     sizes: set[str]
+    named: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +88,7 @@ class Flow:
     `closing` says whether it is part of a finalize.
     """
 
-    target: Any
+    target: int
     sources: frozenset[int]
     numbers: tuple[int, ...]
     closing: bool
@@ -98,9 +108,10 @@ def read(func: Any, ops: dict[int, Op], ends: dict[int, Op], planned: bool) -> P
         NotCountedError: contributions pass through something unknown.
     """
     reader = _Reader(ops, ends, planned)
-    reader.survey(func.body, None)
+    whole = mirror(func.body)
+    reader.survey(whole, None)
     reader.follow()
-    body = reader.build(func.body)
+    body = reader.build(whole)
     if body is None:
         body = Sequence([], Effects(), [])
     return Program(
@@ -111,6 +122,7 @@ def read(func: Any, ops: dict[int, Op], ends: dict[int, Op], planned: bool) -> P
         reader.store.memories,
         reader.destinations,
         reader.store.scope.sizes,
+        frozenset(key for key, flow in reader.flows.items() if flow.numbers),
     )
 
 
@@ -128,21 +140,17 @@ class _Reader:
     layouts: dict[int, Any] = field(default_factory=dict)
     tables: dict[int, Table | None] = field(default_factory=dict)
     flows: dict[int, Flow] = field(default_factory=dict)
-    regions: list[tuple[Any, int]] = field(default_factory=list)
+    regions: list[tuple[int, int]] = field(default_factory=list)
     combines: dict[int, set[Op]] = field(default_factory=dict)
 
     # -- first walk: who writes what -------------------------------------------------------------
 
     def survey(self, stmt: Any, region: int | None) -> None:
         """Note buffers, layouts, and what flows from where to where."""
-        kind = type(stmt).__name__
-        if kind == "SeqStmt":
-            for part in stmt.seq:
-                self.survey(part, region)
-            return
+        kind = stmt.type
         if kind == "BufferStore":
             self._flow(stmt, stmt.buffer.data, stmt.value, region)
-            self.buffers.setdefault(hash(stmt.buffer.data), stmt.buffer)
+            self.buffers.setdefault(stmt.buffer.data.key, stmt.buffer)
         elif kind in ("LetStmt", "Bind"):
             self._flow(stmt, stmt.var, stmt.value, region)
         elif kind == "Evaluate":
@@ -151,39 +159,38 @@ class _Reader:
             self._block(stmt)
         elif kind == "AttrStmt":
             region = self._attribute(stmt, region)
-        for child in tree.children(stmt):
+        for child in children(stmt):
             self.survey(child, region)
 
     def _flow(self, stmt: Any, target: Any, value: Any, region: int | None) -> None:
         sources: set[int] = set()
         numbers: list[int] = []
         for leaf in leaves(value):
-            kind = type(leaf).__name__
-            if kind == "Call":
+            if leaf.type == "Call":
                 tag = tags.contribution(leaf)
                 numbers += [tag.number] if tag is not None else []
-            elif kind == "BufferLoad":
-                sources.add(hash(leaf.buffer.data))
-                self.buffers.setdefault(hash(leaf.buffer.data), leaf.buffer)
+            elif leaf.type == "BufferLoad":
+                sources.add(leaf.buffer.data.key)
+                self.buffers.setdefault(leaf.buffer.data.key, leaf.buffer)
             else:
-                sources.add(hash(leaf))
-        self.flows[hash(stmt)] = Flow(
-            target, frozenset(sources), tuple(numbers), region is not None
+                sources.add(leaf.key)
+        self.flows[stmt.key] = Flow(
+            target.key, frozenset(sources), tuple(numbers), region is not None
         )
 
     def _delivered(self, key: int) -> bool:
-        return any(hash(data) == key for data, _ in self.regions)
+        return any(data == key for data, _ in self.regions)
 
     def _waiting(self, stmt: Any, region: int | None) -> None:
-        found = marker.read(stmt)
+        found = read_marker(stmt)
         if found is not None and found.kind == "partial":
             buffer = found.args[1].buffer
-            self.buffers.setdefault(hash(buffer.data), buffer)
+            self.buffers.setdefault(buffer.data.key, buffer)
             self._flow(stmt, buffer.data, found.args[3], region)
 
     def _block(self, block: Any) -> None:
         for buffer in block.alloc_buffers:
-            self.buffers[hash(buffer.data)] = buffer
+            self.buffers[buffer.data.key] = buffer
         layouts = block.annotations.get("layout_map") if block.annotations else None
         for key, layout in layouts.items() if layouts is not None else ():
             self.layouts[hash(getattr(key, "data", key))] = layout
@@ -194,12 +201,12 @@ class _Reader:
         tag = tags.finalize(stmt)
         if tag is None:
             return region
-        self.regions.append((tags.destination(stmt), tag.number))
+        self.regions.append((tags.destination(stmt).key, tag.number))
         return tag.number
 
     def _launch(self, stmt: Any) -> None:
-        name, extent = str(stmt.node.thread_tag), tree.constant(stmt.value)
-        key = hash(stmt.node.var)
+        name, extent = stmt.node.thread_tag, constant(stmt.value)
+        key = stmt.node.var.key
         self.store.scope.bound.add(key)
         if name == "threadIdx.x":
             if extent is None:
@@ -214,7 +221,7 @@ class _Reader:
         """Find every buffer and variable that contributions reach, or that a finalize reads."""
         reached = self.combines
         for data, number in self.regions:
-            reached.setdefault(hash(data), set()).add(self.ends[number])
+            reached.setdefault(data, set()).add(self.ends[number])
         kept = self._kept()
         while any(self._followed(flow, kept) for flow in self.flows.values()):
             pass
@@ -224,11 +231,11 @@ class _Reader:
             else:
                 self.store.held.add(key)
         for data, number in self.regions:
-            self._destination(hash(data), number)
+            self._destination(data, number)
 
     def _followed(self, flow: Flow, kept: set[int]) -> bool:
         """Take one flow into account; whether that was news."""
-        reached, target = self.combines, hash(flow.target)
+        reached, target = self.combines, flow.target
         ops = {self.ops[number] for number in flow.numbers}
         for key in flow.sources:
             # What a destination holds is final outside of its finalize.
@@ -243,18 +250,18 @@ class _Reader:
 
     def _kept(self) -> set[int]:
         """The buffers of a block or a thread, and the variables that a `let` binds."""
-        lets = {hash(flow.target) for flow in self.flows.values()} - set(self.buffers)
-        scopes = {key: str(buffer.scope()) for key, buffer in self.buffers.items()}
+        lets = {flow.target for flow in self.flows.values()} - set(self.buffers)
+        scopes = {key: _memory_scope(buffer) for key, buffer in self.buffers.items()}
         return lets | {key for key, scope in scopes.items() if scope not in ("", "global")}
 
     def _memory(self, key: int, buffer: Any) -> Memory:
-        shape = [tree.constant(extent) for extent in buffer.shape]
+        shape = [constant(extent) for extent in buffer.shape]
         if None in shape:
             raise NotCountedError(f"the shape of {buffer.name} is only known at launch")
         size = 1
         for extent in shape:
             size *= extent or 1
-        scope = str(buffer.scope())
+        scope = _memory_scope(buffer)
         places = None
         if self.planned and scope == _FRAGMENT:
             layout = self._table(key)
@@ -282,21 +289,16 @@ class _Reader:
 
     def build(self, stmt: Any) -> Node | None:
         """The statement as a node; None where it does not touch contributions."""
-        kind = type(stmt).__name__
-        builder = _BUILDERS.get(kind)
+        builder = _BUILDERS.get(stmt.type)
         if builder is not None:
             return builder(self, stmt)
-        children = tree.children(stmt)
-        return sequence([self.build(child) for child in children]) if children else None
-
-    def sequence(self, stmt: Any) -> Node | None:
-        return sequence([self.build(part) for part in stmt.seq])
+        return sequence([self.build(child) for child in children(stmt)])
 
     def assign(self, stmt: Any) -> Node | None:
         memory = self.store.memory(stmt.buffer)
         if memory is None:
             return None
-        key = hash(stmt.buffer.data)
+        key = stmt.buffer.data.key
         ops = frozenset(self.combines[key])
         rest = _added(stmt, ops)
         names = self._names(stmt.value)
@@ -313,8 +315,8 @@ class _Reader:
         )
 
     def _value(self, stmt: Any, value: Any, ops: frozenset[Op]) -> Value:
-        flow = self.flows[hash(stmt)]
-        mine = not flow.closing and not flow.numbers and self._delivered(hash(flow.target))
+        flow = self.flows[stmt.key]
+        mine = not flow.closing and not flow.numbers and self._delivered(flow.target)
         try:
             return compile_value(self.store, value, ops)
         except NotCountedError:
@@ -324,7 +326,7 @@ class _Reader:
             return foreign(value)
 
     def _reads(self, value: Any) -> set[int]:
-        keys = (hash(leaf.buffer.data) for leaf in leaves(value) if hasattr(leaf, "buffer"))
+        keys = (leaf.buffer.data.key for leaf in leaves(value) if leaf.type == "BufferLoad")
         return {key for key in keys if key in self.store.memories}
 
     def _names(self, value: Any) -> list[Name]:
@@ -336,11 +338,11 @@ class _Reader:
         return Name(kind, tag.number, tag.ids, tag.place, codes)
 
     def evaluate(self, stmt: Any) -> Node | None:
-        found = marker.read(stmt)
+        found = read_marker(stmt)
         if found is not None:
             return self._partial(found) if found.kind == "partial" else None
         call = stmt.value
-        if type(call).__name__ != "Call":
+        if call.type != "Call":
             return None
         touched = self._mentioned(call)
         if not touched:
@@ -351,8 +353,7 @@ class _Reader:
         raise NotCountedError(f"contributions pass through {str(stmt).strip()[:160]}")
 
     def _partial(self, found: marker.Marker) -> Node:
-        buffer = found.args[1].buffer
-        key = hash(buffer.data)
+        key = found.args[1].buffer.data.key
         index = self.store.scope.number(found.args[2])
         ops = frozenset(self.combines[key])
         value = compile_value(self.store, found.args[3], ops)
@@ -363,31 +364,32 @@ class _Reader:
 
     def _mentioned(self, call: Any) -> set[int]:
         """The memories a call gets that hold more than delivered results."""
-        delivered = {hash(data) for data, _ in self.regions}
+        delivered = {data for data, _ in self.regions}
         found = set()
-        for node in tree.nodes(call):
-            kind = type(node).__name__
-            key = hash(node.buffer.data) if kind == "BufferLoad" else hash(node)
-            if kind in ("BufferLoad", "Var") and key in self.store.memories:
+        for node in nodes(call):
+            key = node.buffer.data.key if node.type == "BufferLoad" else node.key
+            if node.type in ("BufferLoad", "Var") and key in self.store.memories:
                 found.add(key)
         return found - delivered
 
     def _batch(self, call: Any) -> Node | None:
         if op_name(call) != "call_extern" or len(call.args) < 2:
             return None
-        found = collectives.butterfly(str(getattr(call.args[0], "value", "")))
+        found = collectives.butterfly(collectives.text(call.args[0]))
         pointer = call.args[1]
-        if found is None or found[1] != "run_batch" or op_name(pointer) != "address_of":
+        if found is None or found[1] != "run_batch" or pointer.type != "Call":
+            return None
+        if op_name(pointer) != "address_of":
             return None
         load = pointer.args[0]
-        key = hash(load.buffer.data)
+        key = load.buffer.data.key
         if key not in self.store.memories or found[0].op not in self.combines[key]:
             return None
         index = self.store.index(load.buffer, load.indices)
         return Batch(self.store.memories[key], index, found[0], Effects(set(), {key}, {key}), [])
 
     def binding(self, stmt: Any) -> Node | None:
-        key = hash(stmt.var)
+        key = stmt.var.key
         scope = self.store.scope
         scope.bound.add(key)
         number = scope.number(stmt.value)
@@ -414,10 +416,10 @@ class _Reader:
         return Branch(condition, then, other, both.effects, both.names)
 
     def loop(self, stmt: Any) -> Node | None:
-        layout = stmt.annotations.get(LAYOUT) if self.planned and stmt.annotations else None
+        layout = stmt.annotations.get(LAYOUT) if self.planned else None
         if layout is not None:
             return self._spread(stmt, layout)
-        key = hash(stmt.loop_var)
+        key = stmt.loop_var.key
         self.store.scope.bound.add(key)
         body = self.build(stmt.body)
         if body is None or not _matters(body):
@@ -429,14 +431,14 @@ class _Reader:
         nest = [stmt]
         found = table(layout)
         rank = len(layout.get_input_shape())
-        while len(nest) < rank and type(nest[-1].body).__name__ == "For":
+        while len(nest) < rank and nest[-1].body.type == "For":
             nest.append(nest[-1].body)
-        keys = [hash(loop.loop_var) for loop in nest]
+        keys = [loop.loop_var.key for loop in nest]
         self.store.scope.bound.update(keys)
         body = self.build(nest[-1].body)
         if body is None or not _matters(body):
             return None
-        extents = tuple(tree.constant(loop.extent) for loop in nest)
+        extents = tuple(constant(loop.extent) for loop in nest)
         if found is None or found.thread is None or extents != found.shape:
             raise NotCountedError("a T.Parallel loop and its layout do not fit")
         lows = [self.store.scope.number(loop.min) for loop in nest]
@@ -452,6 +454,10 @@ class _Reader:
         effects = (body.effects if body is not None else Effects()) | Effects(serial=True)
         names = [name, *(body.names if body is not None else [])]
         return Finalize(tag.number, tag.place, name.codes, body, effects, names)
+
+
+def _memory_scope(buffer: Any) -> str:
+    return str(buffer.raw.scope())
 
 
 def _grown(reached: dict[int, set[Op]], key: int, ops: set[Op]) -> bool:
@@ -483,17 +489,13 @@ def sequence(parts: list[Node | None]) -> Node | None:
 def _added(stmt: Any, ops: frozenset[Op]) -> Any:
     """``e`` where a store is ``b[i] = b[i] op e``; else None."""
     value = stmt.value
-    kind = type(value).__name__
-    if kind == "Call":
-        kind = op_name(value)
-        parts = list(value.args) if len(value.args) == 2 else []
-    else:
-        parts = [value.a, value.b] if hasattr(value, "a") and hasattr(value, "b") else []
-    if not parts or not COMBINES.get(kind, frozenset()) & ops:
+    kind = op_name(value) if value.type == "Call" else value.type
+    parts = operands(value)
+    if len(parts) != 2 or not COMBINES.get(kind, frozenset()) & ops:
         return None
     for mine, rest in (parts, parts[::-1]):
         if _same_slot(stmt, mine) and not any(
-            hasattr(leaf, "buffer") and leaf.buffer.data.same_as(stmt.buffer.data)
+            leaf.type == "BufferLoad" and leaf.buffer.data.key == stmt.buffer.data.key
             for leaf in leaves(rest)
         ):
             return rest
@@ -501,12 +503,9 @@ def _added(stmt: Any, ops: frozenset[Op]) -> Any:
 
 
 def _same_slot(stmt: Any, expr: Any) -> bool:
-    if type(expr).__name__ != "BufferLoad" or not expr.buffer.data.same_as(stmt.buffer.data):
+    if expr.type != "BufferLoad" or expr.buffer.data.key != stmt.buffer.data.key:
         return False
-    equal = adapter().tvm.ir.structural_equal
-    return len(expr.indices) == len(stmt.indices) and all(
-        equal(one, other) for one, other in zip(expr.indices, stmt.indices, strict=True)
-    )
+    return len(expr.indices) == len(stmt.indices) and all(map(equal, expr.indices, stmt.indices))
 
 
 def _matters(node: Node | None) -> bool:
@@ -517,7 +516,6 @@ def _matters(node: Node | None) -> bool:
 
 
 _BUILDERS: dict[str, Callable[[_Reader, Any], Node | None]] = {
-    "SeqStmt": _Reader.sequence,
     "BufferStore": _Reader.assign,
     "Evaluate": _Reader.evaluate,
     "LetStmt": _Reader.binding,

@@ -6,17 +6,25 @@ There are no threads here: every iteration of a `T.Parallel` loop happens once.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from reducer_compat import marker, tree
+from reducer_compat import marker
 from reducer_compat.passes.prove import tags
 from reducer_compat.passes.prove.expr import Code, Run, Scope
 from reducer_compat.passes.prove.lanes import Array, Lanes
 from reducer_compat.passes.prove.layouts import row_major
 from reducer_compat.passes.prove.machine import Machine, Memory, NotCountedError
+from reducer_compat.passes.prove.mirror import (
+    children,
+    constant,
+    mirror,
+    read_marker,
+    variables,
+)
 from reducer_compat.passes.prove.nodes import (
     Binding,
     Branch,
@@ -73,6 +81,7 @@ class Source:
         memories: of each reducer, by the data variable of its buffer: one slot for each output.
         indexed_by_data: whether which output is updated depends on data.
         turns: whether there is a `while`, which is counted for one turn.
+        expected: what was found to be expected of it, for `count`, by the assumption.
     """
 
     body: Node
@@ -84,12 +93,13 @@ class Source:
     sizes: set[str]
     indexed_by_data: bool
     turns: bool
+    expected: dict[Hashable, Any] = field(default_factory=dict)
 
 
 def read(body: Any) -> Source:
     """The epochs of a kernel whose statements are named."""
     reader = _Reader()
-    node = reader.build(body)
+    node = reader.build(mirror(body))
     return Source(
         node if node is not None else Sequence([], Effects(), []),
         reader.sites,
@@ -139,9 +149,7 @@ class _Reader:
     loops: list[Any] = field(default_factory=list)
 
     def build(self, stmt: Any) -> Node | None:
-        kind = type(stmt).__name__
-        if kind == "SeqStmt":
-            return sequence([self.build(part) for part in stmt.seq])
+        kind = stmt.type
         if kind == "Evaluate":
             return self._marker(stmt)
         if kind == "For":
@@ -154,10 +162,10 @@ class _Reader:
             return self._attribute(stmt)
         if kind == "While":
             self.turns = True
-        return sequence([self.build(child) for child in tree.children(stmt)])
+        return sequence([self.build(child) for child in children(stmt)])
 
     def _marker(self, stmt: Any) -> Node | None:
-        found = marker.read(stmt)
+        found = read_marker(stmt)
         if found is None:
             return None
         if found.kind == "alloc":
@@ -168,17 +176,17 @@ class _Reader:
 
     def _alloc(self, found: marker.Marker) -> Node:
         buffer = found.target
-        shape = [tree.constant(extent) for extent in buffer.shape]
+        shape = [constant(extent) for extent in buffer.shape]
         if None in shape:
             raise NotCountedError(f"the shape of {buffer.name} is only known at launch")
-        key = hash(buffer.data)
+        key = buffer.data.key
         self.ops[key] = Op(found.text(1))
         size = math.prod(extent or 1 for extent in shape)
         self.memories[key] = Memory(str(buffer.name), size, False, 1)
         return self._fill(key, lambda machine, lanes: ZERO)
 
     def _init(self, found: marker.Marker) -> Node:
-        key = hash(found.target.data)
+        key = found.target.data.key
         if len(found.args) < 4 or tags.contribution(found.args[3]) is None:
             return self._fill(key, lambda machine, lanes: ZERO)
         self._note(found, found.args[3], "seed", found.text(2))
@@ -194,9 +202,9 @@ class _Reader:
         return Loop(slot, *body, write, effects, [])
 
     def _update(self, found: marker.Marker) -> Node:
-        key = hash(found.target.data)
+        key = found.target.data.key
         name = self._note(found, found.args[4], "update", found.text(3))
-        shape = [tree.constant(extent) or 1 for extent in found.target.shape]
+        shape = [constant(extent) or 1 for extent in found.target.shape]
         index = self._index(found.args[5:], shape)
         value = self._value(key, found.args[4])
         return Write(self.memories[key], index, value, True, Effects({key}, set(), set()), [name])
@@ -204,9 +212,9 @@ class _Reader:
     def _index(self, indices: Any, shape: list[int]) -> Run:
         codes = []
         for index, extent in zip(indices, shape, strict=True):
-            constant = tree.constant(index)
-            negative = constant is not None and constant < 0
-            code = self.scope.number(constant + extent if negative and constant else index)
+            fixed = constant(index)
+            negative = fixed is not None and fixed < 0
+            code = self.scope.number(fixed + extent if negative and fixed else index)
             self.indexed_by_data |= code.data
             codes.append(code)
         extents = tuple(shape)
@@ -219,14 +227,14 @@ class _Reader:
         tag = tags.contribution(value)
         assert tag is not None
         name = str(found.target.name)
-        op = self.ops[hash(found.target.data)]
+        op = self.ops[found.target.data.key]
         loops = tuple(str(var.name) for var in self.loops)
         self.sites[tag.number] = Site(tag.number, what, name, op, location, loops)
         codes = tuple(self.scope.number(one) for one in tag.ids)
         return Name("update", tag.number, tag.ids, tag.place, codes)
 
     def _loop(self, stmt: Any) -> Node | None:
-        key = hash(stmt.loop_var)
+        key = stmt.loop_var.key
         low, extent = self.scope.number(stmt.min), self.scope.number(stmt.extent)
         cut = stmt.kind != _parallel() and not self._depends(stmt.min, stmt.extent)
         self.scope.bound.add(key)
@@ -239,8 +247,8 @@ class _Reader:
 
     def _depends(self, *exprs: Any) -> bool:
         """Whether an extent differs between iterations of the loops around."""
-        around = {hash(var) for var in self.loops}
-        return any(hash(var) in around for expr in exprs for var in tree.variables(expr))
+        around = {var.key for var in self.loops}
+        return any(var.key in around for expr in exprs for var in variables(expr))
 
     def _branch(self, stmt: Any) -> Node | None:
         condition = self.scope.truth(stmt.condition)
@@ -252,7 +260,7 @@ class _Reader:
         return Branch(condition, then, other, both.effects, both.names)
 
     def _binding(self, stmt: Any) -> Node | None:
-        key = hash(stmt.var)
+        key = stmt.var.key
         code = self.scope.number(stmt.value)
         self.scope.bound.add(key)
         if code.data:
@@ -267,10 +275,10 @@ class _Reader:
         tag = tags.finalize(stmt)
         if tag is None:
             return self.build(stmt.body)
-        found = marker.read(stmt.body)
+        found = read_marker(stmt.body)
         assert found is not None
-        key = hash(found.target.data)
-        shape = tuple(tree.constant(extent) or 1 for extent in found.target.shape)
+        key = found.target.data.key
+        shape = tuple(constant(extent) or 1 for extent in found.target.shape)
         name = str(found.target.name)
         end = End(tag.number, name, self.ops[key], found.text(2), shape, key)
         self.ends[tag.number] = end
@@ -281,10 +289,10 @@ class _Reader:
         )
 
     def _launch(self, stmt: Any) -> None:
-        key, tag = hash(stmt.node.var), str(stmt.node.thread_tag)
+        key, tag = stmt.node.var.key, stmt.node.thread_tag
         self.scope.bound.add(key)
         if tag.startswith("blockIdx"):
-            self.blocks[key] = tree.constant(stmt.value)
+            self.blocks[key] = constant(stmt.value)
         else:
             # Which thread asks is nothing that an epoch may depend on: as good as data.
             self.scope.data.add(key)

@@ -17,6 +17,7 @@ from typing import Any
 
 from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
+from reducer_compat.passes.prove.mirror import mirror
 from reducer_rules.monoid import Op, identity
 
 CONTRIBUTION = "reducer_compat.contribution"
@@ -48,23 +49,23 @@ def tag(func: Any) -> Any:
 def contribution(expr: Any) -> Tag | None:
     """The name that an expression is, or None."""
     args = _extern(expr, CONTRIBUTION)
-    return None if args is None else Tag(int(args[2].value), tuple(args[3:]), hash(expr), args[1])
+    return None if args is None else Tag(args[2].value, args[3:], expr.key, args[1])
 
 
 def finalize(stmt: Any) -> Tag | None:
     """The name that an attribute gives to the finalize in its body, or None."""
-    if not isinstance(stmt, adapter().tir.AttrStmt) or str(stmt.attr_key) != FINALIZE:
+    if stmt.type != "AttrStmt" or stmt.attr_key != FINALIZE:
         return None
     args = _extern(stmt.value, FINALIZE)
     if args is None:
         return None
-    kept = tuple(arg for arg in args[2:] if not isinstance(arg, adapter().tir.BufferLoad))
-    return Tag(int(args[1].value), kept, hash(stmt.value))
+    kept = tuple(arg for arg in args[2:] if arg.type != "BufferLoad")
+    return Tag(args[1].value, kept, stmt.value.key)
 
 
 def destination(stmt: Any) -> Any:
     """The data variable of the buffer that a named finalize writes."""
-    loads = [arg for arg in stmt.value.args if isinstance(arg, adapter().tir.BufferLoad)]
+    loads = [arg for arg in stmt.value.args if arg.type == "BufferLoad"]
     return loads[0].buffer.data if loads else stmt.node
 
 
@@ -73,58 +74,72 @@ def pin(func: Any) -> Any:
 
     Not earlier: a destination that is read here would be laid out for it.
     """
-    buffers = {
-        hash(buffer.data): buffer
-        for stmt in tree.walk(func.body)
-        if isinstance(stmt, adapter().block)
-        for buffer in stmt.alloc_buffers
-    }
+    block, attribute = adapter().block, adapter().tir.AttrStmt
+    buffers: dict[int, Any] = {}
 
     def enter(stmt: Any) -> Any:
-        if finalize(stmt) is None:
+        if type(stmt) is block:
+            buffers.update({hash(one.data): one for one in tree.items(stmt.alloc_buffers)})
+        if type(stmt) is not attribute or stmt.attr_key != FINALIZE:
             return None
         buffer = buffers.get(hash(stmt.node))
         if buffer is None:
             return None
-        args = [*stmt.value.args, marker.origin(buffer)]
-        value = adapter().tir.Call(stmt.value.dtype, stmt.value.op, args)
+        call = stmt.value
+        args = [*tree.items(call.args), marker.origin(buffer)]
+        value = adapter().tir.Call(call.dtype, call.op, args)
         body = tree.transform(stmt.body, enter)
-        return adapter().tir.AttrStmt(stmt.node, stmt.attr_key, value, body)
+        return attribute(stmt.node, stmt.attr_key, value, body)
 
     return tree.rewritten(func, enter)
 
 
-def strip(func: Any) -> Any:
-    """The kernel without names."""
-    functor = adapter().tir.stmt_functor
-    family = adapter().tir.__name__.rsplit(".", 1)[-1]
+def strip(func: Any, named: frozenset[int] | None = None) -> Any:
+    """The kernel without names.
 
-    def unwrap(expr: Any) -> Any:
-        found = contribution(expr)
-        return None if found is None else found.value
+    Args:
+        named: the statements with named contributions, by their hashes, where they are known.
+    """
+    attribute = adapter().tir.AttrStmt
 
     def enter(stmt: Any) -> Any:
-        return None if finalize(stmt) is None else tree.transform(stmt.body, enter)
+        if type(stmt) is attribute and stmt.attr_key == FINALIZE:
+            return tree.transform(stmt.body, enter)
+        return _bare(stmt) if named is not None and hash(stmt) in named else None
 
-    body = functor.ir_transform(func.body, None, unwrap, [f"{family}.Call"])
+    body = _bare(func.body) if named is None else func.body
     return func.with_body(tree.transform(body, enter))
+
+
+def _bare(stmt: Any) -> Any:
+    """A statement without the names in its expressions."""
+    here = adapter()
+    pure = hash(here.op("call_pure_extern"))
+
+    def unwrap(expr: Any) -> Any:
+        if hash(expr.op) != pure:
+            return None
+        args = tree.items(expr.args)
+        return args[1] if args[0].value == CONTRIBUTION else None
+
+    family = here.tir.__name__.rsplit(".", 1)[-1]
+    return here.tir.stmt_functor.ir_transform(stmt, None, unwrap, [f"{family}.Call"])
 
 
 def number_of(expr: Any) -> Any:
     """The value of a constant, as TileLang spells infinities and large unsigned integers too; None
     for anything else."""
-    tir = adapter().tir
-    if isinstance(expr, (tir.IntImm, tir.FloatImm)):
+    if expr.type in ("IntImm", "FloatImm"):
         return expr.value
-    if isinstance(expr, tir.Cast):
+    if expr.type == "Cast":
         return number_of(expr.value)
-    if isinstance(expr, tir.Call):
+    if expr.type == "Call":
         return _called_number(expr)
-    if isinstance(expr, (tir.Mul, tir.Sub)):
+    if expr.type in ("Mul", "Sub"):
         left, right = number_of(expr.a), number_of(expr.b)
         if left is None or right is None:
             return None
-        return left * right if isinstance(expr, tir.Mul) else left - right
+        return left * right if expr.type == "Mul" else left - right
     return None
 
 
@@ -152,12 +167,12 @@ class _Tagger:
         self._finalizes = 0
 
     def enter(self, stmt: Any) -> Any:
-        tir = adapter().tir
-        if isinstance(stmt, tir.For):
+        if type(stmt) is adapter().tir.For:
+            before = stmt.body
             self._loops.append(stmt.loop_var)
-            body = tree.transform(stmt.body, self.enter)
+            body = tree.transform(before, self.enter)
             self._loops.pop()
-            return stmt if body.same_as(stmt.body) else adapter().for_loop(stmt, body=body)
+            return stmt if body is before else adapter().for_loop(stmt, body=body)
         found = marker.read(stmt)
         if found is None:
             return None
@@ -171,7 +186,7 @@ class _Tagger:
 
     def _neutral(self, found: marker.Marker) -> bool:
         """Whether a seed is the identity: it is in no sum, however often it enters."""
-        return is_identity(found.args[3], self._ops[hash(found.target.data)])
+        return is_identity(mirror(found.args[3]), self._ops[hash(found.target.data)])
 
     def _wrapped(self, found: marker.Marker, place: int) -> Any:
         args = list(found.args)
@@ -197,8 +212,7 @@ def _call(dtype: str, name: str, *args: Any) -> Any:
 
 def _extern(expr: Any, name: str) -> Any:
     """The arguments of a call of `name`, its name first, or None."""
-    tir = adapter().tir
-    if not isinstance(expr, tir.Call) or not expr.args:
+    if expr.type != "Call" or not expr.args:
         return None
     first = expr.args[0]
-    return expr.args if isinstance(first, tir.StringImm) and str(first.value) == name else None
+    return expr.args if first.type == "StringImm" and first.value == name else None

@@ -19,6 +19,7 @@ from reducer_compat.passes.prove.expr import Scope, array, op_name
 from reducer_compat.passes.prove.lanes import THREAD, Lanes
 from reducer_compat.passes.prove.layouts import row_major
 from reducer_compat.passes.prove.machine import Machine, Memory, Named, NotCountedError
+from reducer_compat.passes.prove.mirror import operands
 from reducer_compat.passes.prove.weights import ZERO, garbage, weight
 from reducer_rules.monoid import Op
 
@@ -51,7 +52,7 @@ class Store:
     held: set[int] = field(default_factory=set)
 
     def memory(self, buffer: Any) -> Memory | None:
-        return self.memories.get(hash(buffer.data))
+        return self.memories.get(buffer.data.key)
 
     def index(self, buffer: Any, indices: Any) -> Callable[[Lanes], Any]:
         """The element that indices name, row-major."""
@@ -70,19 +71,15 @@ def compile_value(store: Store, expr: Any, ops: frozenset[Op]) -> Value:
     tag = tags.contribution(expr)
     if tag is not None:
         return _contribution(store, tag)
-    kind = type(expr).__name__
-    build = _VALUES.get(kind)
-    if build is not None:
-        return build(store, expr, ops)
-    return _other(store, expr, ops)
+    return _VALUES.get(expr.type, _other)(store, expr, ops)
 
 
 def holds(store: Store, expr: Any) -> bool:
     """Whether a value is made of contributions."""
     return any(
-        type(leaf).__name__ == "Call"
-        or hash(leaf) in store.held
-        or (hasattr(leaf, "buffer") and store.memory(leaf.buffer) is not None)
+        leaf.type == "Call"
+        or leaf.key in store.held
+        or (leaf.type == "BufferLoad" and store.memory(leaf.buffer) is not None)
         for leaf in leaves(expr)
     )
 
@@ -92,21 +89,14 @@ def leaves(expr: Any) -> Iterator[Any]:
     stack = [expr]
     while stack:
         node = stack.pop()
-        kind = type(node).__name__
+        kind = node.type
         if kind == "Call" and tags.contribution(node) is None:
             # What a choice depends on is no part of its value.
             stack += list(node.args)[op_name(node) == "if_then_else" :]
         elif kind in ("BufferLoad", "Var", "Call"):
             yield node
         else:
-            stack += operands(node)
-
-
-def operands(node: Any) -> list[Any]:
-    """The parts of an expression whose value may be part of its own."""
-    names = ("a", "b", "value", "true_value", "false_value", "body", "base", "vectors")
-    parts = [getattr(node, name) for name in names if hasattr(node, name)]
-    return [part for part in parts if hasattr(part, "dtype")]
+            stack += operands(node)[kind == "Select" :]
 
 
 # -- leaves ---------------------------------------------------------------------------------------
@@ -151,8 +141,8 @@ def _load(store: Store, expr: Any, ops: frozenset[Op]) -> Value:
 
 
 def _variable(store: Store, expr: Any, ops: frozenset[Op]) -> Value:
-    key = ("held", hash(expr))
-    if hash(expr) not in store.held:
+    key = ("held", expr.key)
+    if expr.key not in store.held:
         return foreign(expr)
     return lambda machine, lanes: lanes.read(key)
 
@@ -165,7 +155,7 @@ def _constant(store: Store, expr: Any, ops: frozenset[Op]) -> Value:
 
 def foreign(expr: Any) -> Value:
     """A value that is no sum of contributions."""
-    mark = garbage(f"foreign {str(expr)[:80]}")
+    mark = garbage(f"foreign {expr.type}")
     return lambda machine, lanes: mark
 
 
@@ -175,8 +165,7 @@ def foreign(expr: Any) -> Value:
 def _binary(store: Store, expr: Any, ops: frozenset[Op]) -> Value:
     if tags.number_of(expr) is not None:
         return _constant(store, expr, ops)
-    kind = type(expr).__name__
-    if not holds(store, expr) or not COMBINES.get(kind, frozenset()) & ops:
+    if not holds(store, expr) or not COMBINES.get(expr.type, frozenset()) & ops:
         return foreign(expr)
     return _sum([compile_value(store, part, ops) for part in (expr.a, expr.b)])
 

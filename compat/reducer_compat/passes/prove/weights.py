@@ -17,6 +17,7 @@ import numpy as np
 from reducer_compat.passes.prove.lanes import Array
 
 _MASK = (1 << 64) - 1
+_FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 #: Odd numbers far from each other, to tell the loops around a statement apart.
 _STRIDES = tuple((0x9E3779B97F4A7C15 * (2 * k + 3) ** 3 | 1) & _MASK for k in range(16))
 
@@ -27,13 +28,17 @@ def weight(number: int, ids: list[Any]) -> Any:
     key: Any = None
     for place, one in enumerate(ids):
         stride = _STRIDES[place % len(_STRIDES)]
-        if isinstance(one, np.ndarray):
-            part = one.astype(np.uint64) * np.uint64(stride)
+        if isinstance(one, np.ndarray) and one.ndim:
+            part = one.astype(np.uint64)
+            part *= np.uint64(stride)
             key = part if key is None else key + part
         else:
             fixed += int(one) * stride
-    start = np.uint64(fixed & _MASK)
-    return _mixed(start if key is None else key + start)
+    fixed &= _MASK
+    if key is None:
+        return np.uint64(_mixed(fixed))
+    key += np.uint64(fixed)
+    return _mixed_all(key)
 
 
 def garbage(name: str) -> np.uint64:
@@ -48,12 +53,21 @@ def times(total: int, one: int) -> int | None:
     return count if count < 1 << 20 else None
 
 
-def _mixed(key: Any) -> Any:
+def _mixed(key: int) -> int:
     """Spread every bit of a key over all 64, and make it odd."""
-    with np.errstate(over="ignore"):
-        key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return key ^ (key >> np.uint64(31)) | np.uint64(1)
+    key = (key ^ key >> 30) * _FIRST & _MASK
+    key = (key ^ key >> 27) * _SECOND & _MASK
+    return key ^ key >> 31 | 1
+
+
+def _mixed_all(keys: Array) -> Array:
+    """`_mixed` of every key, in place."""
+    for shift, factor in ((30, _FIRST), (27, _SECOND)):
+        keys ^= keys >> np.uint64(shift)
+        keys *= np.uint64(factor)
+    keys ^= keys >> np.uint64(31)
+    keys |= np.uint64(1)
+    return keys
 
 
 ZERO = np.uint64(0)

@@ -1,0 +1,173 @@
+"""TIR as plain Python objects: a field of a TVM object costs a call into C++ whenever it is read.
+
+A mirror reads each field once, when it is first asked for, and what nobody asks for stays where
+it is: the counter looks at the statements of a kernel several times, and into few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from reducer_compat import marker, tree
+
+#: What is no node.
+_PLAIN = frozenset({int, float, bool, str, type(None)})
+
+
+class Mirror:
+    """A node of TIR: its fields by their names in TVM, arrays as tuples, nodes as mirrors.
+
+    Attributes:
+        raw: the node itself.
+        type: the name of its class.
+        key: a number that no other living node has.
+    """
+
+    raw: Any
+    type: str
+    key: int
+
+    def __init__(self, raw: Any, key: int, known: dict[int, Mirror]) -> None:
+        self.raw = raw
+        self.type = type(raw).__name__
+        self.key = key
+        self._known = known
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.raw, name)
+        if type(value) not in _PLAIN:
+            value = _wrapped(value, self._known)
+        self.__dict__[name] = value
+        return value
+
+    def __str__(self) -> str:
+        return str(self.raw)
+
+
+def mirror(node: Any) -> Any:
+    """The mirror of a node; what it holds more than once, it holds as one mirror."""
+    return _wrapped(node, {})
+
+
+@lru_cache(maxsize=1)
+def _kinds() -> tuple[type, type, Callable[[Any], int]]:
+    """Arrays, maps, and the hash of every object: some classes define `==`, and lose it."""
+    import tvm_ffi
+
+    return tvm_ffi.Array, tvm_ffi.Map, tvm_ffi.Object.__hash__
+
+
+def _wrapped(value: Any, known: dict[int, Mirror]) -> Any:
+    if isinstance(value, (int, float, str)):
+        return value
+    array, mapping, hashed = _kinds()
+    if type(value) is array:
+        return tuple([_wrapped(item, known) for item in tree.items(value)])
+    if type(value) is mapping:
+        return value
+    key = hashed(value)
+    found = known.get(key)
+    if found is None:
+        found = known[key] = Mirror(value, key, known)
+    return found
+
+
+#: The fields with the statements inside one, in program order.
+_STATEMENTS = {
+    "IfThenElse": ("then_case", "else_case"),
+    "BlockRealize": ("block",),
+    "SBlockRealize": ("block",),
+    "Block": ("init", "body"),
+    "SBlock": ("init", "body"),
+    "BufferStore": (),
+    "Evaluate": (),
+    "Bind": (),
+}
+_BODY = ("body",)
+
+
+def children(stmt: Any) -> tuple[Any, ...]:
+    """The statements directly inside one."""
+    if stmt.type == "SeqStmt":
+        inside: tuple[Any, ...] = stmt.seq
+        return inside
+    names = _STATEMENTS.get(stmt.type, _BODY)
+    return tuple([part for name in names if (part := getattr(stmt, name, None)) is not None])
+
+
+_BINARY = (
+    *("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max"),
+    *("EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or"),
+)
+#: The fields with the operands of an expression.
+_OPERANDS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(_BINARY, ("a", "b")),
+    "Not": ("a",),
+    "Cast": ("value",),
+    "Select": ("condition", "true_value", "false_value"),
+    "Let": ("value", "body"),
+    "Ramp": ("base", "stride"),
+    "Broadcast": ("value",),
+}
+#: Those with operands that are arrays.
+_ARRAYS = {"Call": "args", "BufferLoad": "indices", "Shuffle": "vectors"}
+
+
+def operands(expr: Any) -> tuple[Any, ...]:
+    """The expressions directly inside one."""
+    array = _ARRAYS.get(expr.type)
+    if array is not None:
+        parts: tuple[Any, ...] = getattr(expr, array)
+        return parts
+    return tuple([getattr(expr, name) for name in _OPERANDS.get(expr.type, ())])
+
+
+def nodes(expr: Any) -> Iterator[Any]:
+    """Every node of an expression."""
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack += operands(node)
+
+
+def variables(expr: Any) -> Iterator[Any]:
+    """The variables that an expression mentions."""
+    return (node for node in nodes(expr) if node.type in ("Var", "SizeVar"))
+
+
+def constant(expr: Any) -> int | None:
+    """The value of an integer constant, or None."""
+    return int(expr.value) if expr.type == "IntImm" else None
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two expressions are the same, letter by letter."""
+    if one.key == other.key:
+        return True
+    if one.type != other.type:
+        return False
+    if one.type in ("IntImm", "FloatImm", "StringImm"):
+        return bool(one.value == other.value)
+    if one.type == "BufferLoad" and one.buffer.key != other.buffer.key:
+        return False
+    if one.type == "Call" and one.op.key != other.op.key:
+        return False
+    mine, others = operands(one), operands(other)
+    return len(mine) == len(others) > 0 and all(map(equal, mine, others))
+
+
+def read_marker(stmt: Any) -> marker.Marker | None:
+    """The marker that a statement is, or None; its operands are mirrors."""
+    if stmt.type not in ("Evaluate", "BufferStore"):
+        return None
+    call = stmt.value
+    if call.type != "Call" or not call.args or call.args[0].type != "StringImm":
+        return None
+    name = call.args[0].value
+    if not name.startswith(marker.PREFIX):
+        return None
+    found = marker.Marker(name[len(marker.PREFIX) :], call)
+    return found if stmt.type == "Evaluate" or found.kind == "partial" else None
