@@ -46,8 +46,9 @@ FFI = (((0, 1, 13), "0.1.12"), ((0, 1, 10), "0.1.11"), ((0, 1, 8), "0.1.8"))
 FIRST_NATIVE = (0, 1, 14)
 #: Kernels of `--quick`: one of each kind.
 QUICK = ("16x128_float16", "row_sum_global_8x256", "softmax", "rmsnorm_backward_nows", "block_sum")
-#: Seconds for any answer of a process.
-PATIENCE = 300
+#: Seconds that a process may take to begin, and for any other answer: a kernel may never end.
+START_SECONDS = 120
+PATIENCE = 30
 
 
 def number(release: str) -> tuple[int, ...]:
@@ -63,11 +64,13 @@ class Process:
     environment: dict[str, str]
     log: Path | None = None
     process: Any = None
+    starts: int = 0
     answers: queue.Queue[str] = field(default_factory=queue.Queue)
     kernels: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
     def start(self) -> None:
         self.answers = queue.Queue()
+        self.starts += 1
         self.process = self.launch("kernel_bench.worker")
         threading.Thread(target=self._read, args=(self.process, self.answers), daemon=True).start()
 
@@ -91,23 +94,29 @@ class Process:
         answers.put("")
 
     def ready(self) -> bool:
-        return bool(self._answer().get("ready"))
+        return bool(self._answer(START_SECONDS).get("ready"))
 
     def ask(self, **command: Any) -> dict[str, Any]:
-        """The answer to a command; `failed` where the process died or is silent."""
+        """The answer to a command; `failed` where the process died or is silent.
+
+        After a `broken` answer the process is a new one, with nothing loaded.
+        """
         try:
             self.process.stdin.write(json.dumps(command) + "\n")
             self.process.stdin.flush()
+            answer = self._answer(PATIENCE)
         except OSError:
-            return {"failed": "the process has ended", "broken": True}
-        return self._answer()
+            answer = _ended("the process has ended")
+        if answer.get("broken"):
+            self.restart()
+        return answer
 
-    def _answer(self) -> dict[str, Any]:
+    def _answer(self, seconds: float) -> dict[str, Any]:
         try:
-            line = self.answers.get(timeout=PATIENCE)
+            line = self.answers.get(timeout=seconds)
         except queue.Empty:
-            line = ""
-        return json.loads(line) if line else {"failed": "the process has ended", "broken": True}
+            return _ended(f"no answer in {seconds:.0f} s")
+        return json.loads(line) if line else _ended("the process has ended")
 
     def restart(self) -> None:
         """Begin again after a kernel took the CUDA context down."""
@@ -119,6 +128,10 @@ class Process:
         if self.process is not None:
             self.process.kill()
             self.process.wait()
+
+
+def _ended(why: str) -> dict[str, Any]:
+    return {"failed": why, "broken": True}
 
 
 def processes(
@@ -181,6 +194,8 @@ class Entry:
 
     process: Process
     variant: str
+    #: The start of the process after which it was loaded; 0 where it is not.
+    loaded: int = 0
     samples: list[float] = field(default_factory=list)
     error: float = 0.0
     right: bool = True
@@ -195,7 +210,12 @@ def measure(case: Case, workers: Sequence[Process], pairs: int) -> list[Entry]:
         for variant in worker.variants
         if variant == "torch" or (case.name, variant) in worker.kernels
     ]
-    loaded = [entry for entry in entries if _load(case, entry)]
+    for entry in entries:
+        _load(case, entry)
+    for entry in entries:
+        if 0 < entry.loaded < entry.process.starts:  # another kernel took the process down
+            _load(case, entry)
+    loaded = [entry for entry in entries if entry.loaded]
     busy = [worker for worker in workers if any(entry.process is worker for entry in loaded)]
     for turn in range(pairs):
         for worker in busy if turn % 2 == 0 else reversed(busy):
@@ -208,19 +228,17 @@ def measure(case: Case, workers: Sequence[Process], pairs: int) -> list[Entry]:
     return entries
 
 
-def _load(case: Case, entry: Entry) -> bool:
+def _load(case: Case, entry: Entry) -> None:
+    entry.loaded = 0
     made = entry.process.kernels.get((case.name, entry.variant), {})
-    if made.get("failed"):
-        entry.problem = made["failed"]
-        return False
-    answer = entry.process.ask(do="load", case=case.name, variant=entry.variant)
-    if "failed" in answer:
+    answer = made
+    if not made.get("failed"):
+        answer = entry.process.ask(do="load", case=case.name, variant=entry.variant)
+    if answer.get("failed"):
         entry.problem = answer["failed"]
-        if answer.get("broken"):
-            entry.process.restart()
-        return False
+        return
+    entry.loaded = entry.process.starts
     entry.error, entry.right = answer["error"], answer["right"]
-    return True
 
 
 def rows(case: Case, entries: Sequence[Entry]) -> list[table.Row]:
