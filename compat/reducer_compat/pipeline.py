@@ -2,7 +2,7 @@
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry
 after  LayoutInference               participants, project, guard, prove
-after  LowerTileOp                   emit, prove, residue, registers
+after  LowerTileOp                   emit, prove, residue, registers, producers
 
 Around all three (`retry`): a kernel that TileLang loses a part of is lowered in another way.
 """
@@ -29,6 +29,7 @@ from reducer_compat.passes.native import choose, to_native
 from reducer_compat.passes.normalize import normalize
 from reducer_compat.passes.participants import narrowed
 from reducer_compat.passes.plan import plan
+from reducer_compat.passes.producers import leave_issuing
 from reducer_compat.passes.project import project
 from reducer_compat.passes.prove import Verdict, forget, keep, pin, prove, remember, tag
 from reducer_compat.passes.recognize import uses_reducers
@@ -113,7 +114,7 @@ def after_lowering(original: Any, mod: Any) -> Any:
         verdict = _proved(func, "lowered")
         if not verdict.counted:
             warnings.warn(str(verdict), UncountedWarning, stacklevel=2)
-        func = share_registers(residue(forget(func)))
+        func = leave_issuing(share_registers(residue(forget(func))))
         mod = _updated(mod, name, func.without_attr(ATTRIBUTE))
     return mod
 

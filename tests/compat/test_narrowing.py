@@ -142,6 +142,16 @@ def test_registers_are_left_to_more_blocks() -> None:
     assert "warpgroup_reg_alloc" not in text
 
 
+@pytest.mark.skipif(str(adapter().release) == "0.1.8", reason="there every producer is waited for")
+@pytest.mark.parametrize(("rows", "columns"), [(16, 128), (64, 128)])
+def test_producers_that_nobody_waits_for_do_not_wait(rows: int, columns: int) -> None:
+    """A warp that only waits is lapped, and hangs: the branch is left to the one that copies."""
+    text = source(shipped.gemv_shared(64, 1024, rows, columns, 128, "float16"), arch="sm_90")
+    elected = text.rindex("for (", 0, text.index("tl_shuffle_elect<128>"))
+    condition = text[:elected].rstrip().splitlines()[-1]
+    assert re.fullmatch(r"\s*if \(.*threadIdx\.x.*>> 5\) == 0\) \{", condition), condition
+
+
 def test_contributions_of_different_buffers_stay_apart() -> None:
     """Two operands with the same indices are two operands."""
 

@@ -22,12 +22,13 @@ _TELLING = ("mma", "gemm", "tcgen05", "nreg", "reg_alloc", "reg_dealloc")
 
 def share_registers(func: Any) -> Any:
     """The kernel, asking for no more registers than its code uses."""
-    if not any(_is_scope(stmt) for stmt in tree.walk(func.body)) or _speaks(func):
+    if not any(is_scope(stmt) for stmt in tree.walk(func.body)) or _speaks(func):
         return func
     return tree.rewritten(func, _enter)
 
 
-def _is_scope(stmt: Any) -> bool:
+def is_scope(stmt: Any) -> bool:
+    """Whether a statement holds the two branches of a warp-specialized kernel."""
     return isinstance(stmt, adapter().tir.AttrStmt) and str(stmt.attr_key) == SCOPE
 
 
@@ -49,7 +50,7 @@ def _names(call: Any) -> list[str]:
 
 
 def _enter(stmt: Any) -> Any:
-    if not _is_scope(stmt):
+    if not is_scope(stmt):
         return None
     here = adapter()
     hint = here.tir.Call("handle", here.tvm.ir.Op.get("tl.no_set_max_nreg"), [])
