@@ -18,6 +18,8 @@ FAMILIES = (
     "streaming",
     "specialized",
     "divided",
+    "parts",
+    "symbolic",
     "shapes",
     "epochs",
     "dtypes",
