@@ -19,6 +19,7 @@ FAMILIES = (
     "specialized",
     "divided",
     "parts",
+    "blocks",
     "symbolic",
     "shapes",
     "epochs",
