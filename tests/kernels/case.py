@@ -20,6 +20,7 @@ FAMILIES = (
     "divided",
     "parts",
     "blocks",
+    "launches",
     "symbolic",
     "shapes",
     "epochs",
