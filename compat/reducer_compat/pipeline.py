@@ -25,6 +25,7 @@ from reducer_compat.passes.copies import refuse_misaligned
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.foresee import foresee
 from reducer_compat.passes.guard import guard, rebase
+from reducer_compat.passes.launches import each, ours
 from reducer_compat.passes.native import choose, to_native
 from reducer_compat.passes.normalize import normalize
 from reducer_compat.passes.participants import narrowed
@@ -40,7 +41,7 @@ from reducer_compat.passes.split import rejoin
 from reducer_compat.passes.unpipeline import unpipeline
 
 #: On a kernel between `carry` and `residue`: the number of its participants.
-ATTRIBUTE = "reducer_compat"
+ATTRIBUTE = "reducer_compat.threads"
 
 
 class SplicedPass:
@@ -61,8 +62,12 @@ def prepare(original: Any, mod: Any) -> Any:
     """Lower the markers of every kernel in `mod`, then run the first pass."""
     for name, func in _kernels(mod):
         if uses_reducers(func):
-            mod = _updated(mod, name, lower_markers(func))
+            mod = _updated(mod, name, each(func, _prepared))
     return original(mod)
+
+
+def _prepared(func: Any) -> Any:
+    return lower_markers(func) if uses_reducers(func) else func
 
 
 def lower_markers(func: Any) -> Any:
@@ -88,35 +93,48 @@ def lower_markers(func: Any) -> Any:
 
 def after_inference(original: Any, mod: Any) -> Any:
     """Run layout inference, guard what waited for it, and count what is planned."""
-    mine = [name for name, func in _kernels(mod) if _ours(func)]
+    mine = [name for name, func in _kernels(mod) if ours(func)]
     if not mine:
         return original(mod)
     mod = _explained(original, mod, mine)
     for name in mine:
-        func = rejoin(mod[name], str(name.name_hint), int(mod[name].attrs[ATTRIBUTE]))
-        func = pin(guard(project(narrowed(func))))
-        _proved(func, "planned")
-        mod = _updated(mod, name, func)
+        mod = _updated(mod, name, each(mod[name], _inferred))
     return mod
+
+
+def _inferred(func: Any) -> Any:
+    if not ours(func):
+        return func
+    name = str(func.attrs["global_symbol"])
+    func = rejoin(func, name, int(func.attrs[ATTRIBUTE]))
+    func = pin(guard(project(narrowed(func))))
+    _proved(func, "planned")
+    return func
 
 
 def after_lowering(original: Any, mod: Any) -> Any:
     """Run `LowerTileOp`, write out what waited, count it, and see that nothing is left."""
-    mine = [name for name, func in _kernels(mod) if _ours(func)]
+    mine = [name for name, func in _kernels(mod) if ours(func)]
     if not mine:
         return original(mod)
     for name in mine:
         mod = _updated(mod, name, rebase(mod[name]))
     mod = _explained(original, mod, mine)
     for name in mine:
-        func = emit(mod[name])
-        refuse_misaligned(func, str(name.name_hint))
-        verdict = _proved(func, "lowered")
-        if not verdict.counted:
-            warnings.warn(str(verdict), UncountedWarning, stacklevel=2)
-        func = leave_issuing(share_registers(residue(forget(func))))
-        mod = _updated(mod, name, func.without_attr(ATTRIBUTE))
+        refuse_misaligned(mod[name], str(name.name_hint))
+        mod = _updated(mod, name, each(mod[name], _lowered))
     return mod
+
+
+def _lowered(func: Any) -> Any:
+    if not ours(func):
+        return func
+    func = emit(func)
+    verdict = _proved(func, "lowered")
+    if not verdict.counted:
+        warnings.warn(str(verdict), UncountedWarning, stacklevel=2)
+    func = leave_issuing(share_registers(residue(forget(func))))
+    return func.without_attr(ATTRIBUTE)
 
 
 def _proved(func: Any, stage: str) -> Verdict:
@@ -162,10 +180,6 @@ def spliced(factory: Callable[..., Any], around: Callable[[Any, Any], Any]) -> C
 def _kernels(mod: Any) -> list[tuple[Any, Any]]:
     prim_func = adapter().tir.PrimFunc
     return [(name, func) for name, func in mod.functions.items() if isinstance(func, prim_func)]
-
-
-def _ours(func: Any) -> bool:
-    return bool(func.attrs) and ATTRIBUTE in func.attrs
 
 
 def _updated(mod: Any, name: Any, func: Any) -> Any:

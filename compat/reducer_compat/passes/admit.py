@@ -4,8 +4,7 @@
   iteration is not defined.
 - A private array that such a loop stores to by its own variables and that is used elsewhere: it
   would be found by the thread that happens to run an iteration. Within the loop it is fine.
-- A thread block of several dimensions whose rows do different things. The rows of threadIdx.x
-  are replicas: TileLang spreads loops over x alone, and each row does all of the kernel.
+- A thread block of several dimensions whose rows differ in what a reducer is given (`rows`).
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
 from reducer_compat.passes.collect import Collected, parallel_nest
+from reducer_compat.passes.rows import refuse_divergent
 from reducer_compat.passes.sites import Site
 
 
@@ -26,7 +26,7 @@ def admit(func: Any, collected: Collected, sites: tuple[Site, ...]) -> None:
     Raises:
         ReducerError: RC002 or RC004, with the line of the update.
     """
-    _refuse_divergent_rows(func, collected)
+    refuse_divergent(func, collected)
     for site in sites:
         _refuse_thread_index(site, collected)
         _refuse_private_arrays(func, site, collected.kernel)
@@ -62,45 +62,6 @@ def _refuse_private_arrays(func: Any, site: Site, kernel: str) -> None:
                 location=site.updates[0].text(3),
                 fix="use a fragment",
             )
-
-
-def _refuse_divergent_rows(func: Any, collected: Collected) -> None:
-    rows = collected.rows
-    if not rows:
-        return
-    for stmt in _of_every_row(func.body, rows):
-        if any(_holds(expr, rows) for expr in _expressions(stmt)):
-            raise ReducerError(
-                "RC004",
-                "a kernel with reducers mentions threadIdx.y or threadIdx.z: the rows of its "
-                "thread block are replicas of each other",
-                kernel=collected.kernel,
-                location=collected.reducers[0].location,
-                fix="use T.Kernel(..., threads=N), or the variables of T.Parallel loops",
-            )
-
-
-def _of_every_row(stmt: Any, rows: tuple[Any, ...]) -> Iterator[Any]:
-    """The statements under `stmt`, without branches that only choose which row stores a result."""
-    if _chooses_writer(stmt, rows):
-        return
-    yield stmt
-    for child in tree.children(stmt):
-        yield from _of_every_row(child, rows)
-
-
-def _chooses_writer(stmt: Any, rows: tuple[Any, ...]) -> bool:
-    tir = adapter().tir
-    if not isinstance(stmt, tir.IfThenElse) or not _holds(stmt.condition, rows):
-        return False
-    inside = [inner for child in tree.children(stmt) for inner in tree.walk(child)]
-    leaves = [inner for inner in inside if not tree.children(inner)]
-    return all(
-        isinstance(leaf, tir.BufferStore)
-        and str(leaf.buffer.scope()) == "global"
-        and not any(_holds(expr, rows) for expr in _expressions(leaf))
-        for leaf in leaves
-    )
 
 
 def _expressions(stmt: Any) -> tuple[Any, ...]:

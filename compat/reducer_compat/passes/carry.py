@@ -28,7 +28,7 @@ def carry(func: Any, collected: Collected, sites: tuple[Site, ...], plans: tuple
     carrier = _Carrier(
         collected,
         sites,
-        storages(plans),
+        storages(plans, collected.rows),
         hold.floating(func.body),
         any(is_pipelined(stmt) for stmt in tree.walk(func.body)),
     )

@@ -30,12 +30,17 @@ STATIC_BYTES = 16 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """The buffers of one reducer. `seed` is None where every epoch opens at the identity."""
+    """The buffers of one reducer. `seed` is None where every epoch opens at the identity.
+
+    `rows` are the variables of further dimensions of the thread block. A destination that threads
+    share is written by the first row alone: it holds what is combined so far.
+    """
 
     plan: Plan
     partial: Any
     exchange: Any
     seed: Any
+    rows: tuple[Any, ...] = ()
 
     @property
     def reducer(self) -> Reducer:
@@ -47,7 +52,7 @@ class Storage:
         return found if self.seed is None else [*found, self.seed]
 
 
-def storages(plans: Sequence[Plan]) -> tuple[Storage, ...]:
+def storages(plans: Sequence[Plan], rows: tuple[Any, ...]) -> tuple[Storage, ...]:
     """Declare the buffers of all reducers of a kernel.
 
     TileLang puts dynamic shared buffers whose lives do not overlap into the same bytes. It
@@ -59,11 +64,11 @@ def storages(plans: Sequence[Plan]) -> tuple[Storage, ...]:
         size = plan.writers * plan.chunk * dtype_bytes(plan.reducer.dtype)
         apart = used + size <= STATIC_BYTES
         used += size if apart else 0
-        found.append(_storage(plan, "shared" if apart else "shared.dyn"))
+        found.append(_storage(plan, "shared" if apart else "shared.dyn", rows))
     return tuple(found)
 
 
-def _storage(plan: Plan, scope: str) -> Storage:
+def _storage(plan: Plan, scope: str, rows: tuple[Any, ...]) -> Storage:
     reducer = plan.reducer
     name, dtype = reducer.name, reducer.dtype
     seeded = any(_enters(e, reducer) for e in reducer.events if isinstance(e, Init))
@@ -72,6 +77,7 @@ def _storage(plan: Plan, scope: str) -> Storage:
         build.buffer(f"{name}_partial", plan.slots, dtype, "local"),
         build.buffer(f"{name}_exchange", plan.writers * plan.chunk, dtype, scope),
         build.buffer(f"{name}_seed", 1, dtype, "local") if seeded else None,
+        rows,
     )
 
 
@@ -238,6 +244,7 @@ def _over_outputs(store: Storage, dst: Any, one: Callable[[list[Any]], Any]) -> 
         return build.parallel(extents, one)
     if str(dst.scope()).startswith("local"):
         return build.nest(extents, one)
-    return build.spread(
+    spread = build.spread(
         plan.outputs, plan.thread, plan.threads, lambda flat: one(build.unflat(flat, extents))
     )
+    return build.guarded([row == 0 for row in store.rows], spread)

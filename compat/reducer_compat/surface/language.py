@@ -11,6 +11,7 @@ from reducer_compat import marker, monoids
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
 from reducer_compat.modes import Mode, mode
+from reducer_compat.surface import parts
 from reducer_compat.surface.registry import Traced, location, register, traced
 from reducer_rules.monoid import Op, is_float
 from reducer_rules.timeline import InitForm, UpdateForm
@@ -118,10 +119,12 @@ def finalize_reducer(reducer: Any, dst: Any = None, batch: int = 1, annotations:
     """Close an epoch into `dst`, or in place.
 
     `batch` and `annotations` are hints for TileLang's own lowering: they never change a number.
-    A number in the place of `dst` is v1's positional batch.
+    A number in the place of `dst` is v1's positional batch. A part of a buffer is written as
+    `T.copy` takes it: a slice, or the element where it starts.
 
     Raises:
-        ReducerError: `batch` is less than 1, or `dst` is no buffer.
+        ReducerError: `batch` is less than 1, `dst` is no buffer and no part of one (RC004), or
+            the part has another shape or dtype than the reducer (RM216).
     """
     where = location()
     traced_reducer = require_reducer(reducer, "finalize_reducer", where)
@@ -135,20 +138,19 @@ def finalize_reducer(reducer: Any, dst: Any = None, batch: int = 1, annotations:
             location=where,
             fix="leave batch out; it is a hint",
         )
-    destination = [] if dst is None else [marker.origin(_destination(dst, where))]
+    if dst is None:
+        return _finalize_marker(reducer, batch, where)
+    if isinstance(dst, adapter().tir.Buffer):
+        return _finalize_marker(reducer, batch, where, dst)
+    return parts.finalize(
+        reducer, dst, where, lambda whole: _finalize_marker(reducer, batch, where, whole)
+    )
+
+
+def _finalize_marker(reducer: Any, batch: int, where: str, *destination: Any) -> Any:
     batch_operand = adapter().tir.IntImm("int32", batch)
-    return marker.build("finalize", marker.origin(reducer), batch_operand, where, *destination)
-
-
-def _destination(dst: Any, where: str) -> Any:
-    if not isinstance(dst, adapter().tir.Buffer):
-        raise ReducerError(
-            "RC004",
-            f"the destination of finalize_reducer is a {type(dst).__name__}, no buffer",
-            location=where,
-            fix="finalize into a whole fragment, then copy the part",
-        )
-    return dst
+    whole = map(marker.origin, destination)
+    return marker.build("finalize", marker.origin(reducer), batch_operand, where, *whole)
 
 
 def require_reducer(buffer: Any, name: str, where: str) -> Traced:

@@ -1,0 +1,98 @@
+"""Find epochs in which the rows of a thread block differ.
+
+The rows of threadIdx.x are replicas: TileLang spreads loops over x alone, and each row does all
+of the kernel. A statement of a reducer that depends on threadIdx.y or threadIdx.z has a meaning
+for each row, and no reducer could say which counts: it may mention neither them, nor what a
+thread keeps for itself and computed from them, nor be where they decide. All else may: rows may
+load a tile together, or choose which of them stores a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from reducer_compat import marker, tree
+from reducer_compat.adapter import adapter
+from reducer_compat.errors import ReducerError
+from reducer_compat.marker import Marker
+from reducer_compat.passes.collect import Collected
+
+#: Where the operands of a marker begin that are values, not names.
+_VALUES = {"init": 3, "update": 4, "store": 3}
+
+
+def refuse_divergent(func: Any, collected: Collected) -> None:
+    """See that no statement of a reducer depends on the row of its thread.
+
+    Raises:
+        ReducerError: RC004, with the line of the statement.
+    """
+    if not collected.rows:
+        return
+    known = _Rows({hash(var) for var in collected.rows})
+    size = 0
+    while len(known.data) > size:  # what a loop computes, its next turn reads
+        size = len(known.data)
+        for _ in known.differing(func.body, False):
+            pass
+    found = next(known.differing(func.body, False), None)
+    if found is not None:
+        raise ReducerError(
+            "RC004",
+            f"the {found.kind} of reducer {found.target.name} depends on threadIdx.y or "
+            "threadIdx.z: the rows of a thread block are replicas of each other",
+            kernel=collected.kernel,
+            location=found.text(3 if found.kind == "update" else 2),
+            fix="use T.Kernel(..., threads=N), or the variables of T.Parallel loops",
+        )
+
+
+@dataclass
+class _Rows:
+    """What differs between rows: variables, and the data of buffers private to a thread."""
+
+    data: set[int] = field(default_factory=set)
+
+    def differing(self, stmt: Any, apart: bool) -> Iterator[Marker]:
+        """The statements of reducers under `stmt` that differ; what they compute is added.
+
+        `apart` is where rows may not meet, or not equally often.
+        """
+        tir = adapter().tir
+        found = marker.read(stmt)
+        if found is not None:
+            first = _VALUES.get(found.kind, len(found.args))
+            differs = apart or any(map(self._differs, found.args[first:]))
+            if differs and found.kind not in ("alloc", "line"):
+                yield found
+            return
+        differs = apart or any(map(self._differs, tree.expressions(stmt)))
+        if differs:
+            self._write(stmt)
+        inside = isinstance(stmt, (tir.IfThenElse, tir.For, tir.While)) and differs
+        for child in tree.children(stmt):
+            yield from self.differing(child, apart or inside)
+
+    def _differs(self, expr: Any) -> bool:
+        return any(hash(load.buffer.data) in self.data for load in tree.loads(expr)) or any(
+            hash(var) in self.data for var in tree.variables(expr)
+        )
+
+    def _write(self, stmt: Any) -> None:
+        """Keep what a statement gives another value in each row."""
+        tir = adapter().tir
+        if isinstance(stmt, tir.BufferStore):
+            self._add(stmt.buffer)
+        elif isinstance(stmt, tir.Evaluate):  # an operation on tiles may write each of them
+            for load in tree.loads(stmt.value):
+                self._add(load.buffer)
+        elif isinstance(stmt, tir.For):
+            self.data.add(hash(stmt.loop_var))
+        elif hasattr(stmt, "var"):
+            self.data.add(hash(stmt.var))
+
+    def _add(self, buffer: Any) -> None:
+        if str(buffer.scope()).startswith("local"):
+            self.data.add(hash(buffer.data))

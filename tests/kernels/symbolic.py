@@ -1,0 +1,152 @@
+"""Sizes that are known at launch alone: only tiles are static."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tilelang.language as T
+
+from tests.kernels.case import Case, integers
+
+
+def tiles() -> Any:
+    """Row sums in tiles, with ragged edges along both axes."""
+    rows, columns = T.dynamic("rows"), T.dynamic("columns")
+
+    @T.prim_func
+    def kernel(A: T.Tensor((rows, columns), "float32"), B: T.Tensor((rows,), "float32")):
+        with T.Kernel(T.ceildiv(rows, 8), threads=64) as bx:
+            tile = T.alloc_shared((8, 32), "float32")
+            acc = T.alloc_reducer((8,), "float32")
+            result = T.alloc_fragment((8,), "float32")
+            T.reducer_init(acc)
+            for k in T.Pipelined(T.ceildiv(columns, 32), num_stages=2):
+                T.copy(A[bx * 8, k * 32], tile)
+                for i, j in T.Parallel(8, 32):
+                    T.reducer_update(acc[i], tile[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B[bx * 8])
+
+    return kernel
+
+
+def fragment_rows() -> Any:
+    """Tiles of fragments; the last one is ragged."""
+    rows = T.dynamic("rows")
+
+    @T.prim_func
+    def kernel(A: T.Tensor((rows, 64), "float32"), B: T.Tensor((rows,), "float32")):
+        with T.Kernel(T.ceildiv(rows, 4), threads=64) as bx:
+            tile = T.alloc_fragment((4, 64), "float32")
+            acc = T.alloc_reducer((4,), "float32")
+            result = T.alloc_fragment((4,), "float32")
+            T.copy(A[bx * 4, 0], tile)
+            T.reducer_init(acc)
+            for i, j in T.Parallel(4, 64):
+                T.reducer_update(acc[i], tile[i, j] * tile[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B[bx * 4])
+
+    return kernel
+
+
+def parallel_columns() -> Any:
+    """A `T.Parallel` loop whose inner extent is symbolic."""
+    columns = T.dynamic("columns")
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8, columns), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=64):
+            acc = T.alloc_reducer((8,), "float32", op="max")
+            result = T.alloc_fragment((8,), "float32")
+            T.reducer_init(acc)
+            for i, j in T.Parallel(8, columns):
+                T.reducer_update(acc[i], A[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel
+
+
+def histogram() -> Any:
+    """A symbolic number of contributions, each to an output that the data names."""
+    count = T.dynamic("count")
+
+    @T.prim_func
+    def kernel(A: T.Tensor((count,), "int32"), B: T.Tensor((8,), "int32")):
+        with T.Kernel(1, threads=96):
+            acc = T.alloc_reducer((8,), "int32")
+            result = T.alloc_fragment((8,), "int32")
+            T.reducer_init(acc)
+            for i in T.Parallel(count):
+                T.reducer_update(acc[A[i]], 1)
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel
+
+
+def predicated() -> Any:
+    """v1, with a predicate on the size."""
+    count = T.dynamic("count")
+
+    @T.prim_func
+    def kernel(A: T.Tensor((count,), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=64):
+            acc = T.alloc_reducer((1,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            for k in T.serial(T.ceildiv(count, 32)):
+                for i in T.Parallel(32):
+                    if k * 32 + i < count:
+                        acc[0] += A[k * 32 + i]
+            T.finalize_reducer(acc)
+            T.copy(acc, B)
+
+    return kernel
+
+
+def cases() -> list[Case]:
+    item = "sizes that are known at launch"
+    return [
+        Case(
+            "symbolic_tiles",
+            item,
+            tiles,
+            integers((21, 100)),
+            lambda a: a.sum(1),
+            ((21,), "float32"),
+        ),
+        Case(
+            "symbolic_fragment_rows",
+            item,
+            fragment_rows,
+            integers((22, 64)),
+            lambda a: (a * a).sum(1),
+            ((22,), "float32"),
+        ),
+        Case(
+            "symbolic_parallel_columns",
+            item,
+            parallel_columns,
+            integers((8, 77), low=-99, high=99),
+            lambda a: a.max(1),
+            ((8,), "float32"),
+        ),
+        Case(
+            "symbolic_histogram",
+            item,
+            histogram,
+            integers((133,), low=0, high=8, dtype="int32"),
+            lambda a: np.bincount(a, minlength=8),
+            ((8,), "int32"),
+        ),
+        Case(
+            "symbolic_predicate",
+            item,
+            predicated,
+            integers((77,)),
+            lambda a: a.sum(keepdims=True),
+            ((1,), "float32"),
+        ),
+    ]
