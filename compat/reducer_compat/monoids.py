@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from reducer_compat.adapter import adapter
@@ -17,8 +18,8 @@ _FUNCTORS = {
     Op.BITOR: "BitOrOp",
     Op.BITXOR: "BitXorOp",
 }
-#: What `tl::AllReduce` was compiled and run with on every release; other dtypes combine in
-#: shared memory alone.
+#: What `tl::AllReduce` and shuffles were compiled and run with on every release; other dtypes
+#: combine in shared memory alone.
 _SHUFFLED = frozenset({"float32", "float16", "bfloat16", "float64", "int32", "uint32", "int64"})
 
 
@@ -35,6 +36,16 @@ def combine(op: Op, left: Any, right: Any) -> Any:
         return tir.min(left, right)
     names = {Op.BITAND: "bitwise_and", Op.BITOR: "bitwise_or", Op.BITXOR: "bitwise_xor"}
     return tir.Call(left.dtype, adapter().op(names[op]), [left, right])
+
+
+def combine_all(op: Op, values: Sequence[Any]) -> Any:
+    """All of `values` combined, in pairs, so that few have to wait for each other."""
+    while len(values) > 1:
+        pairs = [
+            combine(op, one, other) for one, other in zip(values[::2], values[1::2], strict=False)
+        ]
+        values = [*pairs, *values[len(pairs) * 2 :]]
+    return values[0]
 
 
 def identity_value(op: Op, dtype: str) -> Any:

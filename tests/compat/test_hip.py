@@ -49,7 +49,7 @@ READ = cases(
     "max_bfloat16",
     "bitxor_int32",
 )
-COLLECTIVE = re.compile(r"= tl::AllReduce<tl::(\w+), (\d+), (\d+), (\d+)>::run\(([^,()]*)\);")
+COLLECTIVE = re.compile(r"= tl::AllReduce<tl::(\w+), (\d+), (\d+), (\d+)>::run\(([^,;]*)\);")
 
 
 @pytest.mark.parametrize("case", READ, ids=ids)

@@ -107,7 +107,9 @@ def test_an_accumulator_of_the_tensor_cores_is_narrowed() -> None:
     np.testing.assert_array_equal(got, (a.astype(np.float32) @ b.astype(np.float32)).max(1))
     text = source(product_maxima())
     assert not any("threadIdx" in index for index in partial_indices(text))
-    assert "tl::AllReduce<tl::MaxOp, 4, 1, 0>" in text
+    # Four partials over two bits of the lane: one half, then a quarter is left in each.
+    assert re.findall(r"tl::shfl_xor_sync\(.*, (\d+)\)\);", text) == ["2", "1"]
+    assert "AllReduce" not in body(text)
 
 
 KERNELS = {

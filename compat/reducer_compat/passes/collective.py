@@ -1,9 +1,9 @@
 """Open and close an epoch: identities in, and one value for each output out.
 
-A close is shuffles within the warp, an exchange through shared memory (but not of one output of
-one warp, which the shuffles leave in every lane), and a loop over the outputs that combines what
-was exchanged. TileLang places the barrier between the two, over the
-threads that run them, also under warp specialization.
+A close is shuffles within the warp (`halving`), an exchange through shared memory (but not of
+one output of one warp, which the shuffles leave in every lane), and a loop over the outputs that
+combines what was exchanged on its way to the destination. TileLang places the barrier between
+the two, over the threads that run them, also under warp specialization.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from reducer_compat import monoids, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes import build
 from reducer_compat.passes.collect import Reducer
+from reducer_compat.passes.halving import Combined, combined
 from reducer_compat.passes.participants import participating
 from reducer_compat.passes.plan import Plan, dtype_bytes
-from reducer_compat.passes.project import HANDOVER, WRITERS, marked
+from reducer_compat.passes.project import HANDOVER, marked, writers
 from reducer_compat.passes.sites import is_fragment
 from reducer_rules.monoid import identity
 from reducer_rules.timeline import Init
@@ -26,6 +27,8 @@ from reducer_rules.timeline import Init
 #: Bytes of static shared memory that the exchanges of a kernel take together, at most; a block
 #: has 48 KiB.
 STATIC_BYTES = 16 * 1024
+#: Parts of an output that are combined in one expression, at most.
+MOST_TERMS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ def _storage(plan: Plan, scope: str, rows: tuple[Any, ...]) -> Storage:
     seeded = any(_enters(e, reducer) for e in reducer.events if isinstance(e, Init))
     return Storage(
         plan,
-        build.buffer(f"{name}_partial", plan.slots, dtype, "local"),
+        build.buffer(f"{name}_partial", plan.kept, dtype, "local"),
         build.buffer(f"{name}_exchange", plan.writers * plan.chunk, dtype, scope),
         build.buffer(f"{name}_seed", 1, dtype, "local") if seeded else None,
         rows,
@@ -93,7 +96,7 @@ def open_epoch(store: Storage, seed: Any) -> Any:
     """Set every partial to the identity, and remember the seed."""
     reducer = store.reducer
     identity = monoids.identity_value(reducer.op, reducer.dtype)
-    fill = build.unrolled(store.plan.slots, lambda slot: build.store(store.partial, identity, slot))
+    fill = build.unrolled(store.plan.kept, lambda slot: build.store(store.partial, identity, slot))
     if store.seed is None:
         return fill
     start = identity if seed is None else seed
@@ -107,15 +110,15 @@ def close_epoch(store: Storage, dst: Any, exposed: bool) -> Any:
     """
     plan = store.plan
     chunks = -(-plan.outputs // plan.chunk)
-    if plan.open:
-        return _exchange(store, dst, 0, None, exposed)
-    shuffled = _shuffle(store)
+    lanes = combined(plan.reducer.op, store.partial, plan.kept, plan.lane_bits, plan.thread)
     if _everywhere(plan):
-        return tree.sequence([shuffled, _combine(store, dst, exposed)])
+        return tree.sequence([lanes.code, _combine(store, dst, exposed)])
+    if plan.open:
+        return _exchange(store, dst, lanes, None, exposed)
     if chunks == 1:
-        return tree.sequence([shuffled, _exchange(store, dst, 0, None, exposed)])
-    turns = build.serial(chunks, lambda c: _turn(store, dst, c, exposed))
-    return tree.sequence([shuffled, turns])
+        return tree.sequence([lanes.code, _exchange(store, dst, lanes, None, exposed)])
+    turns = build.serial(chunks, lambda c: _turn(store, dst, lanes, c, exposed))
+    return tree.sequence([lanes.code, turns])
 
 
 def _everywhere(plan: Plan) -> bool:
@@ -138,18 +141,18 @@ def _extents(store: Storage) -> list[int]:
     return [extent or 1 for extent in store.reducer.shape]
 
 
-def _turn(store: Storage, dst: Any, chunk: Any, exposed: bool) -> Any:
+def _turn(store: Storage, dst: Any, lanes: Combined, chunk: Any, exposed: bool) -> Any:
     """One of several chunks. TileLang does not see that the next one overwrites what this reads."""
-    turn = _exchange(store, dst, chunk, chunk, exposed)
+    turn = _exchange(store, dst, lanes, chunk, exposed)
     return tree.sequence([turn, build.barrier(store.exchange)])
 
 
-def _exchange(store: Storage, dst: Any, first: Any, chunk: Any, exposed: bool) -> Any:
+def _exchange(store: Storage, dst: Any, lanes: Combined, chunk: Any, exposed: bool) -> Any:
     """Publish and gather one chunk. TileLang places the barriers, where it does not lose them."""
     plan = store.plan
-    publish, gather = _publish(store, first), _gather(store, dst, chunk)
+    publish, gather = _publish(store, lanes, chunk), _gather(store, dst, chunk)
     if plan.open:
-        publish = _open_to_narrowing(store, tree.sequence([_shuffle(store), publish]))
+        publish = _open_to_narrowing(store, tree.sequence([lanes.code, publish]))
     if exposed:
         publish = participating(plan.thread, plan.threads, publish)
         if not str(dst.scope()).startswith("local"):
@@ -170,71 +173,61 @@ def _open_to_narrowing(store: Storage, publish: Any) -> Any:
     return adapter().tir.AttrStmt(store.partial.data, HANDOVER, mark, publish)
 
 
-def _shuffle(store: Storage) -> Any:
-    plan, reducer = store.plan, store.reducer
-    functor = monoids.functor(reducer.op, reducer.dtype)
-    if plan.lanes == 1:
-        return tree.nothing()
-    stride = plan.shape.stride
-    name = f"tl::AllReduce<tl::{functor}, {plan.lanes * stride}, {stride}, 0>::run"
-
-    def one(slot: Any) -> Any:
-        mine = build.load(store.partial, slot)
-        return build.store(store.partial, build.extern(reducer.dtype, name, mine), slot)
-
-    return build.unrolled(plan.slots, one)
-
-
-def _publish(store: Storage, chunk: Any) -> Any:
-    """Write the partials of one chunk of outputs to the exchange."""
+def _publish(store: Storage, lanes: Combined, chunk: Any) -> Any:
+    """Write the totals of the lanes to the exchange, those of one chunk of outputs."""
     plan = store.plan
     row, member, shape = plan.row, plan.member, plan.shape
-    first = chunk * plan.chunk
+    first = 0 if chunk is None else chunk * plan.chunk
 
     def one(slot: Any) -> Any:
-        output = shape.output(slot, row)
+        output = adapter().simplify(shape.output(lanes.first + slot, row))
         place = member // plan.lanes * plan.chunk + output - first
         write = build.store(store.exchange, build.load(store.partial, slot), place)
-        conditions = []
-        if plan.lanes > 1:
-            conditions.append(member % plan.lanes == 0)
+        conditions = list(lanes.only)
         if plan.chunk < plan.outputs:
             conditions += [output >= first, output < first + plan.chunk]
-        if plan.slots * shape.rows > plan.outputs:
+        if plan.kept * shape.rows > plan.outputs:
             conditions.append(output < plan.outputs)
         return build.guarded(conditions, write)
 
-    return build.unrolled(plan.slots, one)
+    return build.unrolled(lanes.held, one)
 
 
 def _gather(store: Storage, dst: Any, chunk: Any) -> Any:
     """Combine what was exchanged into the destination, with the destination's own layout."""
-    plan, reducer = store.plan, store.reducer
-    extents = _extents(store)
+    plan, extents = store.plan, _extents(store)
 
     def one(indices: list[Any]) -> Any:
         output = build.flat(indices, extents)
-        place = output if chunk is None else output - chunk * plan.chunk
-        start = (
-            monoids.identity_value(reducer.op, reducer.dtype)
-            if store.seed is None
-            else build.load(store.seed, 0)
-        )
-        total = build.unrolled(
-            plan.writers,
-            lambda writer: build.accumulate(
-                reducer.op, dst, indices, build.load(store.exchange, writer * plan.chunk + place)
-            ),
-        )
-        if plan.open and plan.writers > 1:
-            total = adapter().for_loop(total, annotations={**total.annotations, WRITERS: 1})
-        combined = tree.sequence([build.store(dst, start, *indices), total])
         if chunk is None:
-            return combined
+            return _total(store, dst, indices, output)
         first = chunk * plan.chunk
-        return build.guarded([output >= first, output < first + plan.chunk], combined)
+        total = _total(store, dst, indices, output - first)
+        return build.guarded([output >= first, output < first + plan.chunk], total)
 
     return _over_outputs(store, dst, one)
+
+
+def _total(store: Storage, dst: Any, indices: list[Any], place: Any) -> Any:
+    """Write one output, of which every writer handed over a part."""
+    plan, op = store.plan, store.plan.reducer.op
+    seed = [] if store.seed is None else [build.load(store.seed, 0)]
+
+    def handed(writer: Any) -> Any:
+        return build.load(store.exchange, writer * plan.chunk + place)
+
+    if plan.open:
+        parts = [writers(plan.writers, lambda writer: build.store(dst, handed(writer), *indices))]
+        parts += [build.accumulate(op, dst, indices, value) for value in seed]
+        return tree.sequence(parts)
+    if plan.writers <= MOST_TERMS:
+        terms = [*seed, *(handed(writer) for writer in range(plan.writers))]
+        return build.store(dst, monoids.combine_all(op, terms), *indices)
+    start = seed[0] if seed else monoids.identity_value(op, plan.reducer.dtype)
+    rest = build.serial(
+        plan.writers, lambda writer: build.accumulate(op, dst, indices, handed(writer))
+    )
+    return tree.sequence([build.store(dst, start, *indices), rest])
 
 
 def _over_outputs(store: Storage, dst: Any, one: Callable[[list[Any]], Any]) -> Any:

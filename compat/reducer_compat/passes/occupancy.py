@@ -7,12 +7,14 @@ on running them side by side, and nothing is left to hide latency with but that:
     softmax statistics, 64 halves in each of 256 threads: 167 registers, one block
     the same, with three blocks asked for:                  80 registers, three, no instruction more
 
-What the arrays of a thread hold is known here. A kernel that keeps its values in them alone is
-told how many blocks they leave room for. The author's own `T.annotate_min_blocks_per_sm` stands.
+What the arrays of a thread hold at once is known here. A kernel that keeps its values in them
+alone is told how many blocks they leave room for, unless the author has said so himself with
+`T.annotate_min_blocks_per_sm`.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -78,7 +80,7 @@ def _applies(func: Any) -> bool:
 def _blocks(func: Any) -> int:
     """How many blocks the arrays leave room for; 1 where they are small, or used by pointers."""
     arrays, shared = _allocated(func)
-    held = sum(_registers(buffer) for buffer in arrays)
+    held = _held(func.body, arrays)
     if held <= LEAST - BESIDE or _escapes(func, arrays):
         return 1
     needed = max(LEAST, -(-(held + BESIDE) // UNIT) * UNIT)
@@ -94,6 +96,52 @@ def _allocated(func: Any) -> tuple[list[Any], list[Any]]:
     scopes = [(buffer, str(buffer.scope())) for buffer in buffers]
     arrays = [buffer for buffer, scope in scopes if scope.startswith("local")]
     return arrays, [buffer for buffer, scope in scopes if scope.startswith("shared")]
+
+
+def _held(body: Any, arrays: list[Any]) -> int:
+    """Registers of the arrays that are in use at once, at most.
+
+    An array is in use from its first statement to its last, and all through a loop that is not
+    written out.
+    """
+    sizes = {hash(buffer.data): _registers(buffer) for buffer in arrays}
+    spans: dict[int, tuple[int, int]] = {}
+
+    def use(key: int, start: int, end: int) -> None:
+        first, last = spans.get(key, (start, end))
+        spans[key] = (min(first, start), max(last, end))
+
+    def visit(stmt: Any, number: int) -> tuple[int, set[int]]:
+        """Number the statements from `number` on; the next number, and the arrays used."""
+        used = _mentioned(stmt) & sizes.keys()
+        end = number + 1
+        for child in tree.children(stmt):
+            end, inner = visit(child, end)
+            used |= inner
+        repeats = isinstance(stmt, adapter().tir.For) and not _is_written_out(stmt)
+        for key in used if repeats else _mentioned(stmt) & sizes.keys():
+            use(key, number, end)
+        return end, used
+
+    total, _ = visit(body, 0)
+    changes = [0] * (total + 2)
+    for key, (start, end) in spans.items():
+        changes[start] += sizes[key]
+        changes[end + 1] -= sizes[key]
+    return max(itertools.accumulate(changes))
+
+
+def _is_written_out(loop: Any) -> bool:
+    kinds = adapter().tir.ForKind
+    return loop.kind in (kinds.UNROLLED, kinds.VECTORIZED)
+
+
+def _mentioned(stmt: Any) -> set[int]:
+    """The data of the buffers that a statement itself reads or writes."""
+    found = {hash(load.buffer.data) for e in tree.expressions(stmt) for load in tree.loads(e)}
+    if isinstance(stmt, adapter().tir.BufferStore):
+        found.add(hash(stmt.buffer.data))
+    return found
 
 
 def _bytes(buffer: Any) -> int:

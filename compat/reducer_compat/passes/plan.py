@@ -17,6 +17,7 @@ from reducer_compat.errors import ReducerError
 from reducer_compat.ladder import Feature
 from reducer_compat.modes import PLAN_VARIABLE
 from reducer_compat.passes.collect import Collected, Reducer
+from reducer_compat.passes.halving import padded
 from reducer_compat.passes.shape import Shape, best
 from reducer_compat.passes.sites import Rows, Site, rows_of
 
@@ -59,8 +60,19 @@ class Plan:
         return self.shape.slots(self.outputs)
 
     @property
+    def kept(self) -> int:
+        """Partials in each thread with those that only make them even, for the collective."""
+        return padded(self.slots, self.lanes)
+
+    @property
+    def lane_bits(self) -> range:
+        """The bits of the thread's number by which the lanes of one row differ."""
+        first = self.shape.stride.bit_length() - 1
+        return range(first, first + self.lanes.bit_length() - 1)
+
+    @property
     def writers(self) -> int:
-        """Threads of one row that write to the exchange."""
+        """Parts of an output that go through the exchange."""
         return self.shape.group // self.lanes
 
     @property

@@ -14,7 +14,7 @@ Proven by enumeration of all iterations; what is not proven stays as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,9 @@ import numpy as np
 from reducer_compat import marker, monoids, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes import build
+from reducer_compat.passes.bits import Pairs, moved
 from reducer_compat.passes.guard import owner
+from reducer_compat.passes.halving import combined, on_target
 from reducer_compat.passes.plan import LANES
 from reducer_compat.passes.sites import LAYOUT
 from reducer_rules.monoid import Op
@@ -36,7 +38,6 @@ MOST = 1 << 20
 #: Bits of a lane's number.
 _LANE_BITS = LANES.bit_length() - 1
 
-Pairs = Sequence[tuple[int, int]]
 Array = np.ndarray[Any, Any]
 
 
@@ -82,7 +83,14 @@ class Projection:
 
     def slot(self, output: Any) -> Any:
         """The partial of an output in the threads that see it."""
-        return _moved(output, [(bit, place) for place, bit in enumerate(self.free)])
+        return moved(output, [(bit, place) for place, bit in enumerate(self.free)])
+
+    def place(self, output: Any) -> Any:
+        """Where an output is handed over: the outputs of one thread side by side, where all fit."""
+        if self.handover.outputs & (self.handover.outputs - 1):
+            return output
+        order = [*self.free, *(bit for bit, _ in self.fixed)]
+        return moved(output, [(bit, place) for place, bit in enumerate(order)])
 
 
 def marked(op: Op, partial: Any, exchange: Any, sizes: tuple[int, int], thread: Any) -> Any:
@@ -93,14 +101,29 @@ def marked(op: Op, partial: Any, exchange: Any, sizes: tuple[int, int], thread: 
     )
 
 
+def writers(count: int, write: Callable[[Any], Any]) -> Any:
+    """Combine what `count` writers handed over; `write` stores the part of one of them.
+
+    A mark, which becomes one store when `project` knows how many writers there are.
+    """
+    var = adapter().tir.Var("w", "int32")
+    loop = build.unrolled_over(var, count, write(var))
+    return adapter().for_loop(loop, annotations={**dict(loop.annotations.items()), WRITERS: 1})
+
+
 def project(func: Any) -> Any:
     """The kernel with every reducer narrowed that can be, and without the marks of this pass."""
+    return on_target(_projected(func))
+
+
+def _projected(func: Any) -> Any:
     handovers = [hand for stmt in tree.walk(func.body) if (hand := _handover(stmt))]
     if not handovers:
         return func
     updates = _updates(func.body)
     found = [one for hand in handovers if (one := _projection(hand, updates))]
-    return tree.rewritten(func, lambda stmt: _rewritten(stmt, found))
+    exchanges = [(hand, _of(found, hand.partial)) for hand in handovers]
+    return tree.rewritten(func, lambda stmt: _rewritten(stmt, found, exchanges))
 
 
 def _handover(stmt: Any) -> Handover | None:
@@ -239,19 +262,24 @@ def _bits(count: int) -> int:
 
 # What becomes of the code
 
+#: Every handover of the kernel, with its projection where there is one.
+Exchanges = list[tuple[Handover, Projection | None]]
 
-def _rewritten(stmt: Any, found: list[Projection]) -> Any:
+
+def _rewritten(stmt: Any, found: list[Projection], exchanges: Exchanges) -> Any:
     tir = adapter().tir
     handover = _handover(stmt)
     if handover is not None:
         mine = _of(found, handover.partial)
         if mine is None:
-            return tree.transform(stmt.body, lambda inner: _rewritten(inner, found))
+            return tree.transform(stmt.body, lambda inner: _rewritten(inner, found, exchanges))
         return handed_over(replace(mine, handover=handover))
     if isinstance(stmt, adapter().block):
-        return _allocating(stmt, found)
+        return _allocating(stmt, found, exchanges)
     if isinstance(stmt, tir.For):
-        return _writers(stmt, found) if WRITERS in stmt.annotations else _opening(stmt, found)
+        if WRITERS in stmt.annotations:
+            return _writers(stmt, exchanges)
+        return _opening(stmt, found)
     mark = marker.read(stmt)
     if mark is not None and mark.kind == "partial":
         mine = _of(found, mark.args[1].buffer)
@@ -262,13 +290,13 @@ def _rewritten(stmt: Any, found: list[Projection]) -> Any:
     return None
 
 
-def _allocating(block: Any, found: list[Projection]) -> Any:
+def _allocating(block: Any, found: list[Projection], exchanges: Exchanges) -> Any:
     """A block with the arrays that are left; None where it allocates none of them."""
     whole = [(buffer, _of(found, buffer)) for buffer in block.alloc_buffers]
     if not any(mine for _, mine in whole):
         return None
     buffers = [buffer if mine is None else mine.partial for buffer, mine in whole]
-    body = tree.transform(block.body, lambda inner: _rewritten(inner, found))
+    body = tree.transform(block.body, lambda inner: _rewritten(inner, found, exchanges))
     return adapter().block_copy(block, body=body, alloc_buffers=buffers)
 
 
@@ -287,84 +315,44 @@ def _of(found: list[Projection], partial: Any) -> Projection | None:
     return next((p for p in found if p.handover.partial.data.same_as(partial.data)), None)
 
 
-def _writers(loop: Any, found: list[Projection]) -> Any:
-    """A loop over the writers of an output, of which there may be fewer now."""
-    exchanges = [p for p in found if _reads(loop.body, p.handover.exchange)]
-    kept = {k: v for k, v in loop.annotations.items() if str(k) != WRITERS}
-    extent = build.integer(exchanges[0].writers) if exchanges else loop.extent
-    return adapter().for_loop(loop, extent=extent, annotations=kept)
-
-
-def _reads(body: Any, buffer: Any) -> bool:
-    return any(
-        load.buffer.data.same_as(buffer.data)
-        for stmt in tree.walk(body)
-        for expr in tree.expressions(stmt)
-        for load in tree.loads(expr)
+def _writers(loop: Any, exchanges: Exchanges) -> Any:
+    """One store of what all writers of an output handed over."""
+    store, var = loop.body, loop.loop_var
+    exchange = store.value.buffer
+    hand, mine = next(
+        (hand, mine) for hand, mine in exchanges if hand.exchange.data.same_as(exchange.data)
     )
+    output = adapter().simplify(_at(store.value.indices[0], var, 0))
+    count, place = (loop.extent, output) if mine is None else (mine.writers, mine.place(output))
+    terms = [
+        build.load(exchange, adapter().simplify(place + writer * hand.outputs))
+        for writer in range(tree.constant(count) or 1)
+    ]
+    return build.store(store.buffer, monoids.combine_all(hand.op, terms), *store.indices)
+
+
+def _at(index: Any, var: Any, value: int) -> Any:
+    """An index where a variable has a value."""
+    return build.substitute(adapter().tir.Evaluate(index), {var: build.integer(value)}).value
 
 
 def handed_over(projection: Projection) -> Any:
-    """Shuffles over the members in one warp, then one write for each warp and output."""
+    """Combine over the members in one warp, then one write for each warp and output."""
     hand, members, partial = projection.handover, projection.members, projection.partial
     lanes = [bit for bit in members if bit < _LANE_BITS]
     warps = [bit for bit in members if bit >= _LANE_BITS]
-    dtype = str(partial.dtype)
-    functor = monoids.functor(hand.op, dtype)
+    totals = combined(hand.op, partial, projection.slots, lanes, hand.thread)
 
     def one(slot: Any) -> Any:
-        value = build.load(partial, slot)
-        for first, last in _runs(lanes):
-            name = f"tl::AllReduce<tl::{functor}, {2 << last}, {1 << first}, 0>::run"
-            value = build.extern(dtype, name, value)
-        output = _moved(slot, list(enumerate(projection.free)))
-        output += _moved(hand.thread, [(bit, place) for place, bit in projection.fixed])
-        writer = _moved(hand.thread, [(bit, place) for place, bit in enumerate(warps)])
-        place = writer * hand.outputs + output
-        conditions = [_run(hand.thread, run) == 0 for run in _runs(lanes)]
+        output = moved(adapter().simplify(totals.first + slot), list(enumerate(projection.free)))
+        output += moved(hand.thread, [(bit, place) for place, bit in projection.fixed])
+        writer = moved(hand.thread, [(bit, place) for place, bit in enumerate(warps)])
+        place = writer * hand.outputs + projection.place(output)
+        conditions = list(totals.only)
         if hand.outputs & (hand.outputs - 1):
             conditions.append(output < hand.outputs)
-        total = build.load(partial, slot)
-        write = build.guarded(conditions, build.store(hand.exchange, total, place))
-        combine = build.store(partial, value, slot) if lanes else tree.nothing()
-        return tree.sequence([combine, write])
+        return build.guarded(
+            conditions, build.store(hand.exchange, build.load(partial, slot), place)
+        )
 
-    return build.unrolled(projection.slots, one)
-
-
-def _runs(bits: Iterable[int]) -> list[tuple[int, int]]:
-    """Neighbouring bits, first and last."""
-    runs: list[tuple[int, int]] = []
-    for bit in bits:
-        if runs and runs[-1][1] == bit - 1:
-            runs[-1] = (runs[-1][0], bit)
-        else:
-            runs.append((bit, bit))
-    return runs
-
-
-def _run(value: Any, run: tuple[int, int]) -> Any:
-    """Some neighbouring bits of a number."""
-    first, last = run
-    high = value // (1 << first) if first else value
-    return high % (2 << (last - first))
-
-
-def _moved(value: Any, pairs: Pairs) -> Any:
-    """The number whose bit `to` is bit `source` of `value`, for all (source, to)."""
-    total: Any = build.integer(0)
-    for source, to in _together(pairs):
-        part = _run(value, source)
-        total = total + (part * (1 << to) if to else part)
-    return adapter().simplify(total)
-
-
-def _together(pairs: Pairs) -> list[tuple[tuple[int, int], int]]:
-    """Pairs that move neighbouring bits by the same distance, as one."""
-    runs: list[tuple[tuple[int, int], int]] = []
-    for source, to in sorted(pairs):
-        if runs and runs[-1][0][1] == source - 1 and source - to == runs[-1][0][0] - runs[-1][1]:
-            runs[-1] = ((runs[-1][0][0], source), runs[-1][1])
-        else:
-            runs.append(((source, source), to))
-    return runs
+    return tree.sequence([totals.code, build.unrolled(totals.held, one)])
