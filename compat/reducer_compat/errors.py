@@ -25,7 +25,8 @@ class ReducerError(RuntimeError):
     Attributes:
         code: the code of the rule, or one of the codes above.
         kernel: the name of the kernel, empty outside one.
-        location: ``file:line`` of the statement, empty where unknown.
+        location: ``file:line`` of the statement; of its kernel's first reducer where the statement
+            is not known, and empty for a kernel that was traced before this package was imported.
         fix: what to change, empty where there is no short answer.
     """
 
@@ -38,6 +39,12 @@ class ReducerError(RuntimeError):
         self.location = location
         self.fix = fix
         super().__init__(self._render())
+
+    def complete(self, kernel: str, location: str) -> None:
+        """Say the kernel and the line, where they are not said."""
+        self.kernel = self.kernel or kernel
+        self.location = self.location or location
+        self.args = (self._render(),)
 
     def _render(self) -> str:
         where = f"{self.location}: " if self.location else ""

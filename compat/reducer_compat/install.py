@@ -168,9 +168,10 @@ def _patch_passes() -> None:
 
     from reducer_compat import retry
     from reducer_compat.pipeline import SPLICES, spliced
+    from reducer_compat.placed import placed
 
     for name, around in SPLICES.items():
         _PATCHES.replace(transform, name, spliced(getattr(transform, name), around))
     for owner, names in adapter().pipelines():
         for name, wrap in zip(names, retry.WRAPS[len(names)], strict=True):
-            _PATCHES.replace(owner, name, wrap(getattr(owner, name)))
+            _PATCHES.replace(owner, name, placed(wrap(getattr(owner, name))))

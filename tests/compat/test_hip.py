@@ -24,7 +24,15 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if supported(case)], ids=ids)
+#: What TileLang does not generate HIP for, with or without reducers: 0.1.10 knows no `T.abs`.
+NO_HIP = {"bench_absmax_scale": "0.1.10"}
+
+
+def generates(case: Case) -> bool:
+    return supported(case) and NO_HIP.get(case.name) != str(adapter().release)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if generates(case)], ids=ids)
 def test_a_kernel_is_right_on_hip(case: Case) -> None:
     np.testing.assert_array_equal(run(case, target=ARCH), wanted(case))
 

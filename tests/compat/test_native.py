@@ -12,6 +12,7 @@ from reducer_compat.adapter import adapter
 from tests.compat.lowering import run, wanted
 from tests.kernels import Case, all_cases
 from tests.kernels.tiles import row_sum
+from tests.kernels.widths import DTYPES
 
 needs_native = pytest.mark.skipif(
     not adapter().native_v2, reason="this TileLang has no v2 reducers"
@@ -57,6 +58,7 @@ REFUSED = {
     "prod_float32": PROD,
     "prod_float64": PROD,
     "prod_int32": PROD,
+    **{f"product_of_{dtype}": PROD for dtype in DTYPES},
     "v1_spellings": V1,
     "v1_scaled_result": V1,
     "bench_gemv_shared_16x128_96_float16": THREADS,

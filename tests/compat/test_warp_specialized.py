@@ -9,7 +9,6 @@ import pytest
 import tilelang.language as T
 
 from reducer_compat import simt
-from reducer_compat.adapter import adapter
 from tests.compat.lowering import run, wanted
 from tests.kernels import Case, all_cases
 
@@ -83,9 +82,6 @@ def test_producers_take_no_part_in_an_epoch_before_the_pipeline(
     np.testing.assert_array_equal(total, wanted)
 
 
-@pytest.mark.skipif(
-    str(adapter().release) == "0.1.8", reason="the interpreter does not know its mbarriers"
-)
 @pytest.mark.parametrize(
     "case", [c for c in all_cases() if c.name.startswith(WAITING)], ids=lambda case: case.name
 )

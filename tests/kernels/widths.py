@@ -39,16 +39,30 @@ def chosen(dtype: str) -> Any:
     def kernel(
         A: T.Tensor((ROWS, COLUMNS), dtype),
         M: T.Tensor((ROWS, COLUMNS), "int32"),
-        B: T.Tensor((7, ROWS), dtype),
+        B: T.Tensor((6, ROWS), dtype),
     ):
         with T.Kernel(1, threads=THREADS):
             from_memory(A, M, B, dtype, "sum", 0)
-            from_memory(A, M, B, dtype, "prod", 1)
-            from_memory(A, M, B, dtype, "max", 2)
-            from_memory(A, M, B, dtype, "min", 3)
-            from_memory(A, M, B, dtype, "bitand", 4)
-            from_memory(A, M, B, dtype, "bitor", 5)
-            from_memory(A, M, B, dtype, "bitxor", 6)
+            from_memory(A, M, B, dtype, "max", 1)
+            from_memory(A, M, B, dtype, "min", 2)
+            from_memory(A, M, B, dtype, "bitand", 3)
+            from_memory(A, M, B, dtype, "bitor", 4)
+            from_memory(A, M, B, dtype, "bitxor", 5)
+
+    return kernel
+
+
+def product(dtype: str) -> Any:
+    """The op that TileLang's own reducers do not have."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((ROWS, COLUMNS), dtype),
+        M: T.Tensor((ROWS, COLUMNS), "int32"),
+        B: T.Tensor((1, ROWS), dtype),
+    ):
+        with T.Kernel(1, threads=THREADS):
+            from_memory(A, M, B, dtype, "prod", 0)
 
     return kernel
 
@@ -70,17 +84,16 @@ def held(dtype: str) -> Any:
     """Every op over one fragment, where partials may combine by shuffles."""
 
     @T.prim_func
-    def kernel(A: T.Tensor((ROWS, COLUMNS), dtype), B: T.Tensor((7, ROWS), dtype)):
+    def kernel(A: T.Tensor((ROWS, COLUMNS), dtype), B: T.Tensor((6, ROWS), dtype)):
         with T.Kernel(1, threads=THREADS):
             values = T.alloc_fragment((ROWS, COLUMNS), dtype)
             T.copy(A, values)
             from_fragment(values, B, dtype, "sum", 0)
-            from_fragment(values, B, dtype, "prod", 1)
-            from_fragment(values, B, dtype, "max", 2)
-            from_fragment(values, B, dtype, "min", 3)
-            from_fragment(values, B, dtype, "bitand", 4)
-            from_fragment(values, B, dtype, "bitor", 5)
-            from_fragment(values, B, dtype, "bitxor", 6)
+            from_fragment(values, B, dtype, "max", 1)
+            from_fragment(values, B, dtype, "min", 2)
+            from_fragment(values, B, dtype, "bitand", 3)
+            from_fragment(values, B, dtype, "bitor", 4)
+            from_fragment(values, B, dtype, "bitxor", 5)
 
     return kernel
 
@@ -130,7 +143,6 @@ def _every_op(a: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
     bounds, chosen_here = np.iinfo(a.dtype), np.ones(a.shape) if mask is None else mask
     identities = {
         np.add: 0,
-        np.multiply: 1,
         np.maximum: bounds.min,
         np.minimum: bounds.max,
         np.bitwise_and: -1 if bounds.min else bounds.max,
@@ -143,6 +155,10 @@ def _every_op(a: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
     )
 
 
+def _product(a: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    return np.multiply.reduce(np.where(mask > 0, a, np.array(1, a.dtype)), 1, a.dtype)
+
+
 def cases() -> list[Case]:
     found = []
     for dtype in DTYPES:
@@ -153,7 +169,15 @@ def cases() -> list[Case]:
                 functools.partial(chosen, dtype),
                 functools.partial(_masked, dtype),
                 _every_op,
-                ((7, ROWS), dtype),
+                ((6, ROWS), dtype),
+            ),
+            Case(
+                f"product_of_{dtype}",
+                "every dtype and op",
+                functools.partial(product, dtype),
+                functools.partial(_masked, dtype),
+                _product,
+                ((1, ROWS), dtype),
             ),
             Case(
                 f"every_op_of_a_fragment_{dtype}",
@@ -161,7 +185,7 @@ def cases() -> list[Case]:
                 functools.partial(held, dtype),
                 lambda rng, dtype=dtype: (_whole_range(dtype, (ROWS, COLUMNS), rng),),
                 _every_op,
-                ((7, ROWS), dtype),
+                ((6, ROWS), dtype),
             ),
             Case(
                 f"seeds_at_the_ends_of_{dtype}",

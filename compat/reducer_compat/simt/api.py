@@ -44,8 +44,9 @@ def run(
     `func` is a PrimFunc, as `tilelang.compile` takes. `arrays` are the other arguments in order:
     arrays of the declared shapes and dtypes (bfloat16 and float8 through ml_dtypes), and numbers.
     `out_idx` names the parameters that the kernel fills; with None all are passed and those that
-    it writes change in place. `target` is None (sm_75), an architecture (`sm_90`, `gfx942`), or a
-    TileLang target; `pass_configs` as for `tilelang.compile`.
+    it writes change in place. `target` is None (sm_75, or sm_80 for a kernel with `T.gemm`), an
+    architecture (`sm_90`, `gfx942`), or a TileLang target; `pass_configs` as for
+    `tilelang.compile`.
 
     Raises SimtError with the `report` when the run finds a fault, UnsupportedError for what the
     interpreter does not know, and SimtError for arguments that do not fit.

@@ -20,6 +20,9 @@ from packaging.version import Version
 from .report import SimtError
 
 DEFAULT_ARCH = "sm_75"
+#: For kernels with `T.gemm`: for sm_75 TileLang loads 8 halves into the 4 of a thread's `A_local`,
+#: and 4 into each 2 of `B_local` (`ptx_ldmatrix_x4` and `_x2` beside products of 16x8x8).
+GEMM_ARCH = "sm_80"
 _DL_CUDA, _DL_ROCM = 2, 10
 _FIRST_TIRX = Version("0.1.10")
 _FIRST_STRICT_ALLREDUCE = Version("0.1.13")
@@ -119,10 +122,22 @@ def installed() -> tuple[Any, Any, Tir]:
 
 
 def resolve_target(tvm: Any, tir: Tir, target: Any) -> Any:
-    """A TVM target from None (sm_75), an architecture (`sm_90`, `gfx942`), or TileLang's own."""
-    if target is None or (isinstance(target, str) and target.startswith(("sm_", "gfx"))):
-        return tvm.target.Target(_spelled(tir, target or DEFAULT_ARCH))
+    """A TVM target from an architecture (`sm_90`, `gfx942`), or TileLang's own."""
+    if isinstance(target, str) and target.startswith(("sm_", "gfx")):
+        return tvm.target.Target(_spelled(tir, target))
     return target if isinstance(target, tvm.target.Target) else tvm.target.Target(target)
+
+
+def default_arch(tir: Tir, source: Any) -> str:
+    """The plainest architecture that a kernel is right on."""
+    found = False
+
+    def look(node: Any) -> None:
+        nonlocal found
+        found = found or "tileop.gemm" in str(getattr(getattr(node, "op", None), "name", ""))
+
+    tir.module.stmt_functor.post_order_visit(source.body, look)
+    return GEMM_ARCH if found else DEFAULT_ARCH
 
 
 def _spelled(tir: Tir, arch: str) -> Any:
@@ -142,7 +157,7 @@ def lower(func: Any, target: Any = None, pass_configs: Mapping[Any, Any] | None 
             f"simt takes a PrimFunc, as tilelang.compile does, and got {type(func).__name__}: "
             "for a @tilelang.jit function pass fn.get_tir(...)"
         )
-    chosen = resolve_target(tvm, tir, target)
+    chosen = resolve_target(tvm, tir, default_arch(tir, source) if target is None else target)
     config = {str(getattr(k, "value", k)): v for k, v in (pass_configs or {}).items()}
     with contextlib.ExitStack() as stack:
         stack.enter_context(tvm.transform.PassContext(opt_level=3, config=config))

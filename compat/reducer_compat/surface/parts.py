@@ -19,7 +19,7 @@ from typing import Any
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
-from reducer_compat.surface.registry import traced
+from reducer_compat.surface.registry import refusal, traced
 
 
 def finalize(reducer: Any, part: Any, where: str, close: Callable[[Any], Any]) -> Any:
@@ -96,11 +96,11 @@ def _along(whole: Any, offsets: list[Any], extents: list[Any]) -> list[Any]:
 
 
 def _refused(what: str, where: str) -> ReducerError:
-    return ReducerError(
+    return refusal(
         "RC004",
         f"the destination of finalize_reducer {what}",
-        location=where,
-        fix="finalize into a whole buffer, and store the part from there",
+        where,
+        "finalize into a whole buffer, and store the part from there",
     )
 
 
@@ -128,9 +128,9 @@ def _without_ones(extents: Any) -> list[int | None]:
 
 
 def _mismatch(reducer: Any, what: str, where: str) -> ReducerError:
-    return ReducerError(
+    return refusal(
         "RM216",
         f"reducer `{reducer.name}` {what}",
-        location=where,
-        fix="give the destination the dtype and shape of the reducer",
+        where,
+        "give the destination the dtype and shape of the reducer",
     )

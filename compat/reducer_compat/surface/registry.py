@@ -10,6 +10,7 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
+from reducer_compat.errors import ReducerError
 from reducer_rules.monoid import Op
 
 _ATTRIBUTE = "_reducer_compat_buffers"
@@ -60,6 +61,18 @@ def mentions_reducer(value: Any) -> bool:
     return any(
         any(one.data.same_as(load.buffer.data) for one in known) for load in tree.loads(value)
     )
+
+
+def kernel_name() -> str:
+    """The kernel being traced; empty outside of one."""
+    builder = _builder()
+    frames = () if builder is None else builder.frames
+    return next((str(one.name) for one in frames if type(one).__name__ == "PrimFuncFrame"), "")
+
+
+def refusal(code: str, message: str, where: str, fix: str) -> ReducerError:
+    """An error of the statement at `where`, in the kernel being traced."""
+    return ReducerError(code, message, kernel=kernel_name(), location=where, fix=fix)
 
 
 def location() -> str:
