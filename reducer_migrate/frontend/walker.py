@@ -39,6 +39,7 @@ from reducer_migrate.frontend.syntax import (
     same,
     span_of,
 )
+from reducer_migrate.frontend.tiles import tile_axes
 from reducer_migrate.source import Source
 from reducer_rules.monoid import V1_OPS, Op
 from reducer_rules.timeline import (
@@ -542,6 +543,7 @@ class _Walker:
             value_span=span_of(value),
             operands=self._operands(),
             row_values=self._row_values(tracker, parts),
+            tile=self._tile(),
         )
         self._add(tracker, event, Site(node, call))
         for part in [*parts, value]:
@@ -873,6 +875,7 @@ class _Walker:
             value_span=span_of(value),
             operands=self._operands(),
             row_values=self._row_values(tracker, index_parts(target)),
+            tile=self._tile(),
         )
         self._add(tracker, event, Site(statement, node, leaf))
         return event.ident
@@ -927,6 +930,11 @@ class _Walker:
         if self._nest is None:
             return None
         return operands_of(self._nest, self._buffers, lambda: self._collective)
+
+    def _tile(self) -> tuple[str, ...]:
+        if self._nest is None:
+            return ()
+        return tile_axes(self._nest, self._scope, self._buffers)
 
     @cached_property
     def _collective(self) -> bool:

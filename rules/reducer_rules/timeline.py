@@ -220,7 +220,9 @@ class Update(Event):
 
     `contribution` is the text of the value without the reducer, empty where it has none.
     `operands` tells of the outermost parallel loop around the update, None where unknown;
-    `row_values` is what that loop reads where that is one value for each row of a tile.
+    `row_values` is what that loop reads where that is one value for each row of a tile; `tile` are
+    the variables of its nest where it goes over all of a fragment, in the order of the fragment's
+    axes, else empty.
     """
 
     form: UpdateForm
@@ -231,6 +233,7 @@ class Update(Event):
     value_span: Span | None = None
     operands: Operands | None = None
     row_values: RowValues | None = None
+    tile: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

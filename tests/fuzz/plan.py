@@ -8,7 +8,7 @@ from dataclasses import dataclass
 #: Lanes of our lowering besides `legacy`, in turns; `auto` where there is something to choose.
 TURNS = ("shipped", "rfc", "converted", "wide")
 FIRST_NATIVE = (0, 1, 14)
-#: Kernels of a share, and of one in a rotation.
+#: Kernels of a share.
 PORTION = 50
 
 
@@ -18,6 +18,11 @@ class Share:
 
     release: str
     kernels: tuple[tuple[int, tuple[str, ...]], ...]
+
+    @property
+    def first(self) -> int:
+        """The number of its first kernel."""
+        return self.kernels[0][0]
 
 
 def is_native(release: str) -> bool:
@@ -73,7 +78,7 @@ def _shares(work: Sequence[tuple[str, int, tuple[str, ...]]]) -> list[Share]:
     for release in dict.fromkeys(release for release, _, _ in work):
         mine = [(number, lanes) for one, number, lanes in work if one == release]
         found += [Share(release, tuple(part)) for part in _portions(mine)]
-    return sorted(found, key=lambda share: share.kernels[0][0])
+    return found
 
 
 def _portions(

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,6 +25,9 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Seconds that a kernel may take in all lanes, and that shrinking one may.
 PATIENCE = 300
 START_PATIENCE = 600
+#: How far ahead of the others a release may run: a campaign that is stopped has run the first
+#: kernels everywhere, and yet processes are seldom started.
+WINDOW = 1000
 SHRINK_PATIENCE = 3600
 
 
@@ -151,18 +153,18 @@ def run(
     is set, or at an interrupt, every process finishes its kernel.
     """
     stop = stop or threading.Event()
-    waiting = list(shares)
+    waiting = sorted(shares, key=lambda share: share.first)
     lock = threading.Lock()
 
     def following(release: str) -> Share | None:
-        """The next share, of the same release as long as there is one."""
+        """The next share, of the same release where that leaves none far behind."""
         with lock:
             if not waiting:
                 return None
-            same = [share for share in waiting if share.release == release]
-            left = Counter(share.release for share in waiting)
-            most = left.most_common(1)[0][0]
-            chosen = next(iter(same or (share for share in waiting if share.release == most)))
+            last = waiting[0].first + WINDOW
+            near = [share for share in waiting if share.first <= last]
+            same = [share for share in near if share.release == release]
+            chosen = (same or near)[0]
             waiting.remove(chosen)
             return chosen
 

@@ -77,7 +77,7 @@ def _remarked(kernel: Kernel, lane: str) -> Verdict:
     verdict = _attempt(kernel, lane)
     after = reducer_compat.status()
     counts = _newer(before.counts, after.counts)
-    remarks = [note for count in counts for note in count.notes if "given up" in note]
+    remarks = [descent.note for descent in _newer(before.descents, after.descents)]
     remarks += [f"uncounted: {count}" for count in counts if not count.counted]
     if lane == "auto":
         left = [choice.native for choice in _newer(before.choices, after.choices)]

@@ -81,6 +81,11 @@ NATIVE_GRID = (
 #: Tiles of fragments on 128 threads, whose rows several threads share or not.
 ROW_TILES = ((128, 64), (32, 64), (64, 2), (8, 64), (64, 256), (128, 4), (8, 512))
 
+#: Tiles of fragments on 128 threads, with fewer elements than that or not.
+SMALL_TILES = ((4, 8), (2, 2), (16, 4), (1, 8), (8, 1), (4, 32), (4, 12), (8, 64))
+#: What the sums of such a tile keep of it.
+KEPT = ("rows", "columns", "")
+
 _V1 = (
     Case("sum of 8", "one_output", (128, (1, 8)), count=True),
     Case("max of 8", "one_output", (128, (1, 8), "max"), count=True),
@@ -90,6 +95,7 @@ _V1 = (
     Case("beside a fragment write", "beside_fragment_write", (128, 64)),
     *(Case(f"row maxima {m}x{n}", "of_reduced_fragment", (128, (m, n))) for m, n in ROW_TILES),
     Case("row sums 32x64", "of_row_sums", (128, (32, 64))),
+    *(Case(f"small tile 4x8 {kept}", "of_small_tile", (128, (4, 8), kept)) for kept in KEPT),
     Case("row scales 32x64", "of_row_scales", (128, (32, 64))),
     Case("unreplicated", "unreplicated", (128, (8, 16))),
     Case("batch 2", "row_sums", (128, (8, 128), 2), since=_BATCH),
@@ -145,6 +151,29 @@ _V2 = (
         "v2 row maxima, baseline plan",
         "of_row_maxima_v2",
         (128, (32, 64)),
+        config={"tl.reducer_force_baseline": True},
+        since=NATIVE_V2,
+    ),
+    *(
+        Case(
+            f"v2 small tile {m}x{n} {kept}",
+            "of_small_tile_v2",
+            (128, (m, n), kept),
+            since=NATIVE_V2,
+        )
+        for m, n in SMALL_TILES
+        for kept in KEPT
+    ),
+    Case(
+        "v2 small tile through shared memory",
+        "of_small_tile_v2",
+        (128, (4, 8), "rows", True),
+        since=NATIVE_V2,
+    ),
+    Case(
+        "v2 small tile, baseline plan",
+        "of_small_tile_v2",
+        (128, (4, 8)),
         config={"tl.reducer_force_baseline": True},
         since=NATIVE_V2,
     ),

@@ -485,3 +485,62 @@ def of_row_sums_v2(threads: int, tile: tuple[int, int], dtype: str = "float32") 
             T.copy(total, B)
 
     return kernel
+
+
+def of_small_tile(threads: int, tile: tuple[int, int], kept: str = "rows") -> Any:
+    """Sums of a tile of fragments over its columns, its rows, or both, in v1 spelling."""
+    m, n = tile
+    outputs = {"rows": m, "columns": n, "": 1}[kept]
+
+    @T.prim_func
+    def kernel(A: T.Tensor((m, n), "float32"), B: T.Tensor((outputs,), "float32")):
+        with T.Kernel(1, threads=threads):
+            held = T.alloc_fragment((m, n), "float32")
+            T.copy(A, held)
+            acc = T.alloc_reducer((outputs,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            for i, j in T.Parallel(m, n):
+                if kept == "rows":
+                    acc[i] += held[i, j]
+                elif kept == "columns":
+                    acc[j] += held[i, j]
+                else:
+                    acc[0] += held[i, j]
+            T.finalize_reducer(acc)
+            T.copy(acc, B)
+
+    return kernel
+
+
+def of_small_tile_v2(
+    threads: int, tile: tuple[int, int], kept: str = "rows", shared: bool = False
+) -> Any:
+    """`of_small_tile` in shipped v2 spelling, read through shared memory or not."""
+    m, n = tile
+    outputs = {"rows": m, "columns": n, "": 1}[kept]
+
+    @T.prim_func
+    def kernel(A: T.Tensor((m, n), "float32"), B: T.Tensor((outputs,), "float32")):
+        with T.Kernel(1, threads=threads):
+            held = T.alloc_fragment((m, n), "float32")
+            again = T.alloc_shared((m, n), "float32")
+            T.copy(A, held)
+            acc = T.alloc_reducer((outputs,), "float32", op="sum")
+            total = T.alloc_fragment((outputs,), "float32")
+            T.reducer_init(acc)
+            if shared:
+                T.copy(held, again)
+                for i, j in T.Parallel(m, n):
+                    T.reducer_update(acc[i], again[i, j])
+            else:
+                for i, j in T.Parallel(m, n):
+                    if kept == "rows":
+                        T.reducer_update(acc[i], held[i, j])
+                    elif kept == "columns":
+                        T.reducer_update(acc[j], held[i, j])
+                    else:
+                        T.reducer_update(acc[0], held[i, j])
+            T.finalize_reducer(acc, total)
+            T.copy(total, B)
+
+    return kernel

@@ -11,7 +11,7 @@ from reducer_rules.catalogue import rule
 from reducer_rules.release import Release, between
 from reducer_rules.replication import replicas, threads_per_row
 from reducer_rules.rule import ReleaseRule
-from tests.releases.cases import NATIVE_GRID, ROW_TILES
+from tests.releases.cases import KEPT, NATIVE_GRID, ROW_TILES, SMALL_TILES
 from tests.releases.conftest import Outcome, Probe
 
 NATIVE = between("0.1.14", "0.1.15")
@@ -197,6 +197,29 @@ def test_rm307_ways_out(probed: Probe, way: str) -> None:
     if probed.within(affected("RM307")):
         found = next(o for name, o in probed.outcomes.items() if name.endswith(way))
         assert found.sums_to(32)
+
+
+@pytest.mark.parametrize("kept", KEPT)
+@pytest.mark.parametrize("tile", SMALL_TILES)
+def test_rm308_tiles_that_do_not_fill_the_block(
+    probed: Probe, tile: tuple[int, int], kept: str
+) -> None:
+    if not probed.within(affected("RM308")):
+        return
+    rows, columns = tile
+    right = {"rows": columns, "columns": rows, "": rows * columns}[kept]
+    small = rows * columns < 128 and 128 % (rows * columns) == 0 and rows > 1 < columns
+    lost = small and kept != "columns"
+    assert probed[f"v2 small tile {rows}x{columns} {kept}"].sums_to(1 if lost else right)
+    if tile == (4, 8):
+        assert probed[f"small tile 4x8 {kept}"].sums_to(1 if lost else right)
+
+
+@pytest.mark.parametrize("way", ["through shared memory", "baseline plan"])
+def test_rm308_ways_out(probed: Probe, way: str) -> None:
+    if probed.within(affected("RM308")):
+        found = [o for name, o in probed.outcomes.items() if "small" in name and name.endswith(way)]
+        assert [outcome.sums_to(8) for outcome in found] == [True]
 
 
 def test_rm305_native_tiles_that_fail(probed: Probe) -> None:

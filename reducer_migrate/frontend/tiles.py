@@ -1,0 +1,82 @@
+"""The fragments that a parallel loop goes over whole, element by element."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from reducer_migrate.frontend.buffers import Buffer
+from reducer_migrate.frontend.scopes import Scope
+from reducer_migrate.frontend.syntax import all_below, bound_names, called, index_parts, same_scope
+from reducer_migrate.frontend.values import static_int
+
+#: Operations that take a tile in the layout that loops and copies give it.
+_PASSIVE = frozenset({"copy", "clear", "fill"})
+
+
+def tile_axes(nest: ast.For, scope: Scope, buffers: Mapping[str, Buffer]) -> tuple[str, ...]:
+    """The variables of a parallel nest, in the order in which it indexes a tile of its extents.
+
+    A tile is a fragment whose axes are those of the nest and that only loops, copies and reductions
+    touch. Fragments of fewer axes do not matter. Empty where there is no tile, where two are
+    indexed in different orders, or where a fragment is indexed by anything but variables.
+    """
+    axes = _axes(nest, scope)
+    orders = set()
+    for name, parts in _elements(nest, buffers):
+        if any(part not in axes for part in parts):
+            return ()
+        if len(parts) == len(axes):
+            if not _is_tile(name, tuple(axes.get(part) for part in parts), scope, buffers):
+                return ()
+            orders.add(parts)
+    return orders.pop() if len(orders) == 1 else ()
+
+
+def _axes(nest: ast.For, scope: Scope) -> dict[str, int | None]:
+    """The variables of the parallel loops of a nest, with their extents."""
+    found: dict[str, int | None] = {}
+    for node in all_below(nest):
+        if isinstance(node, ast.For) and called(node.iter) == "Parallel":
+            assert isinstance(node.iter, ast.Call)
+            names = list(bound_names(node.target))
+            extents = [static_int(extent, scope) for extent in node.iter.args]
+            found |= dict(zip(names, extents, strict=False))
+    return found
+
+
+def _elements(
+    nest: ast.For, buffers: Mapping[str, Buffer]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The fragments that a nest indexes, with their indices: the text of any but a variable."""
+    for node in same_scope(nest.body):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            name = node.value.id
+            if name in buffers and buffers[name].kind == "alloc_fragment":
+                yield name, tuple(ast.unparse(part) for part in index_parts(node))
+
+
+def _is_tile(
+    name: str, extents: tuple[int | None, ...], scope: Scope, buffers: Mapping[str, Buffer]
+) -> bool:
+    """Whether a fragment has these extents, and a layout that is not some operation's choice."""
+    if None in extents or buffers[name].shape != extents:
+        return False
+    return all(
+        called(node) in _PASSIVE or (called(node) or "").startswith("reduce_")
+        for node in scope.nodes
+        if isinstance(node, ast.Call) and _takes(node, name)
+    )
+
+
+def _takes(call: ast.Call, name: str) -> bool:
+    """Whether a buffer, or a slice of it, is an argument of a call; an element is a value."""
+    for value in [*call.args, *(keyword.value for keyword in call.keywords)]:
+        base = value
+        if isinstance(value, ast.Subscript) and any(
+            isinstance(part, ast.Slice) for part in index_parts(value)
+        ):
+            base = value.value
+        if isinstance(base, ast.Name) and base.id == name:
+            return True
+    return False

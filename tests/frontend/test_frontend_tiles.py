@@ -1,0 +1,81 @@
+"""Which loops go over a fragment whole, and in which order of its axes."""
+
+from __future__ import annotations
+
+import pytest
+from frontend_cases import kernel, unit
+
+HEAD = """\
+import tilelang.language as T
+
+
+@T.prim_func
+def main(A: T.Tensor((4, 8), "float32"), B: T.Tensor((4,), "float32")):
+    with T.Kernel(1, threads=128):
+"""
+TILE = 'tile = T.alloc_fragment((4, 8), "float32")\nT.copy(A, tile)\n'
+ACC = 'acc = T.alloc_reducer((4,), "float32", replication="all")\nT.clear(acc)\n'
+LOOP = "for i, j in T.Parallel(4, 8):\n    acc[i] += tile[i, j]\n"
+
+
+def tiles(body: str, before: str = TILE) -> list[tuple[str, ...]]:
+    reducer = unit(kernel(before + ACC + body, HEAD)).reducers[-1]
+    return [update.tile for update in reducer.timeline.updates]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        LOOP,
+        "for j, i in T.Parallel(8, 4):\n    acc[i] += tile[i, j]\n",
+        "for i in T.Parallel(4):\n    for j in T.Parallel(8):\n        acc[i] += tile[i, j]\n",
+        "for i, j in T.Parallel(4, 8):\n    if tile[i, j] > 0:\n        acc[i] += 1\n",
+        "for i, j in T.Parallel(4, 8):\n    tile[i, j] = 2\n    acc[i] += A[i, j]\n",
+        "for i, j in T.Parallel(4, 8):\n    acc[i] += T.exp(tile[i, j]) * A[i, j]\n",
+    ],
+)
+def test_loops_over_a_whole_fragment(body: str) -> None:
+    assert tiles(body) == [("i", "j")]
+
+
+def test_v2_spelling_and_a_fragment_of_fewer_axes_beside_it() -> None:
+    before = TILE + 'top = T.alloc_fragment((4,), "float32")\nT.reduce_max(tile, top, dim=1)\n'
+    body = "for i, j in T.Parallel(4, 8):\n    T.reducer_update(acc[i], tile[i, j] - top[i])\n"
+    assert tiles(body, before) == [("i", "j")]
+
+
+def test_axes_in_another_order() -> None:
+    assert tiles("for j, i in T.Parallel(8, 4):\n    acc[i] += tile[i, j]\n") == [("i", "j")]
+    turned = 'tile = T.alloc_fragment((8, 4), "float32")\nT.fill(tile, 1)\n'
+    assert tiles("for i, j in T.Parallel(4, 8):\n    acc[i] += tile[j, i]\n", turned) == [
+        ("j", "i")
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i, j in T.Parallel(4, 8):\n    acc[i] += A[i, j]\n",
+        "for i, j in T.Parallel(4, 4):\n    acc[i] += tile[i, j]\n",
+        "for i, j in T.Parallel(4, 7):\n    acc[i] += tile[i, j + 1]\n",
+        "for i, j in T.Parallel(4, n):\n    acc[i] += tile[i, j]\n",
+        "for i in T.Parallel(4):\n    acc[i] += tile[i, 0]\n",
+    ],
+    ids=["memory", "a part", "an offset", "unknown extents", "one column"],
+)
+def test_loops_over_something_else(body: str) -> None:
+    assert tiles(body) == [()]
+
+
+def test_fragments_that_are_indexed_in_different_orders() -> None:
+    square = 'a = T.alloc_fragment((8, 8), "float32")\nb = T.alloc_fragment((8, 8), "float32")\n'
+    assert tiles("for i, j in T.Parallel(8, 8):\n    acc[0] += a[i, j] * b[i, j]\n", square) == [
+        ("i", "j")
+    ]
+    assert tiles("for i, j in T.Parallel(8, 8):\n    acc[0] += a[i, j] * b[j, i]\n", square) == [()]
+
+
+@pytest.mark.parametrize("operation", ["T.gemm(A, B, tile)", "T.gemm(A, B, tile[0:4, :])"])
+def test_an_operation_that_lays_the_fragment_out(operation: str) -> None:
+    assert tiles(LOOP, TILE + operation + "\n") == [()]
+    assert tiles(LOOP, TILE + "T.clear(tile)\n") == [("i", "j")]
