@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,7 @@ def _both(left: Truth, right: Truth, conjunction: bool) -> Truth:
     )
 
 
+@lru_cache(maxsize=1024, typed=True)
 def _constant(value: Any) -> Code:
     return Code(lambda lanes: value)
 

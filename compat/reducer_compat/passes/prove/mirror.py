@@ -7,7 +7,7 @@ it is: the counter looks at the statements of a kernel several times, and into f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from reducer_compat import marker, tree
@@ -23,15 +23,16 @@ class Mirror:
         raw: the node itself.
         type: the name of its class.
         key: a number that no other living node has.
+        leaves: for `values.leaves`, of an expression.
     """
 
     raw: Any
     type: str
     key: int
+    leaves: tuple[Any, ...] | None = None
 
     def __init__(self, raw: Any, key: int, known: dict[int, Mirror]) -> None:
         self.raw = raw
-        self.type = type(raw).__name__
         self.key = key
         self._known = known
 
@@ -39,7 +40,7 @@ class Mirror:
         value = getattr(self.raw, name)
         if type(value) not in _PLAIN:
             value = _wrapped(value, self._known)
-        self.__dict__[name] = value
+        setattr(self, name, value)
         return value
 
     def __str__(self) -> str:
@@ -51,6 +52,12 @@ def mirror(node: Any) -> Any:
     return _wrapped(node, {})
 
 
+@cache
+def _class_of(kind: type) -> Callable[[Any, int, dict[int, Mirror]], Mirror]:
+    """The mirrors of one class of nodes: objects with the same fields take less to keep."""
+    return type(kind.__name__, (Mirror,), {"type": kind.__name__})
+
+
 @lru_cache(maxsize=1)
 def _kinds() -> tuple[type, type, Callable[[Any], int]]:
     """Arrays, maps, and the hash of every object: some classes define `==`, and lose it."""
@@ -60,17 +67,16 @@ def _kinds() -> tuple[type, type, Callable[[Any], int]]:
 
 
 def _wrapped(value: Any, known: dict[int, Mirror]) -> Any:
-    if isinstance(value, (int, float, str)):
-        return value
     array, mapping, hashed = _kinds()
-    if type(value) is array:
+    kind = type(value)
+    if kind is array:
         return tuple([_wrapped(item, known) for item in tree.items(value)])
-    if type(value) is mapping:
+    if kind is mapping or isinstance(value, (int, float, str)):
         return value
     key = hashed(value)
     found = known.get(key)
     if found is None:
-        found = known[key] = Mirror(value, key, known)
+        found = known[key] = _class_of(kind)(value, key, known)
     return found
 
 

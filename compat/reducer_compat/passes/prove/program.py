@@ -21,6 +21,7 @@ from reducer_compat.passes.prove.mirror import (
     read_marker,
 )
 from reducer_compat.passes.prove.nodes import (
+    NOTHING,
     Batch,
     Binding,
     Branch,
@@ -113,7 +114,7 @@ def read(func: Any, ops: dict[int, Op], ends: dict[int, Op], planned: bool) -> P
     reader.follow()
     body = reader.build(whole)
     if body is None:
-        body = Sequence([], Effects(), [])
+        body = Sequence([], NOTHING, [])
     return Program(
         body,
         reader.threads,
@@ -304,7 +305,8 @@ class _Reader:
         names = self._names(stmt.value)
         value = stmt.value if rest is None else rest
         read = self._reads(value)
-        added, written = ({key}, set()) if rest is not None else (set(), {key})
+        mine, none = frozenset({key}), frozenset[int]()
+        added, written = (mine, none) if rest is not None else (none, mine)
         return Write(
             memory,
             self.store.index(stmt.buffer, stmt.indices),
@@ -325,9 +327,9 @@ class _Reader:
             # What the author makes of a result is no sum any more, and need not be.
             return foreign(value)
 
-    def _reads(self, value: Any) -> set[int]:
-        keys = (leaf.buffer.data.key for leaf in leaves(value) if leaf.type == "BufferLoad")
-        return {key for key in keys if key in self.store.memories}
+    def _reads(self, value: Any) -> frozenset[int]:
+        keys = [leaf.buffer.data.key for leaf in leaves(value) if leaf.type == "BufferLoad"]
+        return frozenset([key for key in keys if key in self.store.memories])
 
     def _names(self, value: Any) -> list[Name]:
         found = [tags.contribution(leaf) for leaf in leaves(value)]
@@ -357,7 +359,7 @@ class _Reader:
         index = self.store.scope.number(found.args[2])
         ops = frozenset(self.combines[key])
         value = compile_value(self.store, found.args[3], ops)
-        effects = Effects({key}, set(), self._reads(found.args[3]))
+        effects = Effects(added=frozenset({key}), read=self._reads(found.args[3]))
         return Write(
             self.store.memories[key], index.run, value, True, effects, self._names(found.args[3])
         )
@@ -386,7 +388,9 @@ class _Reader:
         if key not in self.store.memories or found[0].op not in self.combines[key]:
             return None
         index = self.store.index(load.buffer, load.indices)
-        return Batch(self.store.memories[key], index, found[0], Effects(set(), {key}, {key}), [])
+        mine = frozenset({key})
+        effects = Effects(written=mine, read=mine)
+        return Batch(self.store.memories[key], index, found[0], effects, [])
 
     def binding(self, stmt: Any) -> Node | None:
         key = stmt.var.key
@@ -396,11 +400,11 @@ class _Reader:
         if number.data:
             scope.data.add(key)
         held = None
-        read: set[int] = set()
+        read = frozenset[int]()
         if key in self.store.held and holds(self.store, stmt.value):
             held = compile_value(self.store, stmt.value, frozenset(self.combines[key]))
             read = self._reads(stmt.value)
-        node = Binding(key, number, held, Effects(set(), set(), read), [])
+        node = Binding(key, number, held, Effects(read=read), [])
         body = getattr(stmt, "body", None)
         return node if body is None else sequence([node, self.build(body)])
 
@@ -451,7 +455,7 @@ class _Reader:
         if tag is None:
             return body
         name = self._name("finalize", tag)
-        effects = (body.effects if body is not None else Effects()) | Effects(serial=True)
+        effects = (body.effects if body is not None else NOTHING) | Effects(serial=True)
         names = [name, *(body.names if body is not None else [])]
         return Finalize(tag.number, tag.place, name.codes, body, effects, names)
 
@@ -480,7 +484,7 @@ def sequence(parts: list[Node | None]) -> Node | None:
         return None
     if len(flat) == 1 and not isinstance(flat[0], Binding):
         return flat[0]
-    effects = Effects()
+    effects = NOTHING
     for one in flat:
         effects = effects | one.effects
     return Sequence(flat, effects, [name for one in flat for name in one.names])

@@ -26,6 +26,7 @@ from reducer_compat.passes.prove.mirror import (
     variables,
 )
 from reducer_compat.passes.prove.nodes import (
+    NOTHING,
     Binding,
     Branch,
     Effects,
@@ -101,7 +102,7 @@ def read(body: Any) -> Source:
     reader = _Reader()
     node = reader.build(mirror(body))
     return Source(
-        node if node is not None else Sequence([], Effects(), []),
+        node if node is not None else Sequence([], NOTHING, []),
         reader.sites,
         reader.ends,
         reader.memories,
@@ -195,9 +196,9 @@ class _Reader:
     def _fill(self, key: int, value: Value) -> Node:
         memory = self.memories[key]
         slot = ("slot", key)
-        write = Write(memory, lambda lanes: lanes.read(slot), value, False, Effects(), [])
+        write = Write(memory, lambda lanes: lanes.read(slot), value, False, NOTHING, [])
         body = Code(lambda lanes: 0), Code(lambda lanes: memory.size)
-        effects = Effects(set(), {key}, set())
+        effects = Effects(written=frozenset({key}))
         write.effects = effects
         return Loop(slot, *body, write, effects, [])
 
@@ -207,7 +208,8 @@ class _Reader:
         shape = [constant(extent) or 1 for extent in found.target.shape]
         index = self._index(found.args[5:], shape)
         value = self._value(key, found.args[4])
-        return Write(self.memories[key], index, value, True, Effects({key}, set(), set()), [name])
+        effects = Effects(added=frozenset({key}))
+        return Write(self.memories[key], index, value, True, effects, [name])
 
     def _index(self, indices: Any, shape: list[int]) -> Run:
         codes = []
@@ -265,7 +267,7 @@ class _Reader:
         self.scope.bound.add(key)
         if code.data:
             self.scope.data.add(key)
-        node = Binding(key, code, None, Effects(), [])
+        node = Binding(key, code, None, NOTHING, [])
         body = getattr(stmt, "body", None)
         return node if body is None else sequence([node, self.build(body)])
 
@@ -285,7 +287,7 @@ class _Reader:
         codes = tuple(self.scope.number(one) for one in tag.ids)
         names = [Name("finalize", tag.number, tag.ids, tag.place, codes)]
         return Finalize(
-            tag.number, tag.place, codes, None, Effects(set(), set(), {key}, True), names
+            tag.number, tag.place, codes, None, Effects(read=frozenset({key}), serial=True), names
         )
 
     def _launch(self, stmt: Any) -> None:
