@@ -71,8 +71,8 @@ def _flat(layout: Any, axes: list[Array]) -> tuple[Array, int]:
 
 def row_major(indices: list[Any], shape: tuple[int, ...]) -> Any:
     """The number of an element."""
-    number: Any = 0
-    for index, extent in zip(indices, shape, strict=True):
+    number = indices[0] if indices else 0
+    for index, extent in zip(indices[1:], shape[1:], strict=True):
         number = number * extent + index
     return number
 

@@ -7,7 +7,7 @@ it is: the counter looks at the statements of a kernel several times, and into f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from reducer_compat import marker, tree
@@ -52,10 +52,14 @@ def mirror(node: Any) -> Any:
     return _wrapped(node, {})
 
 
-@cache
-def _class_of(kind: type) -> Callable[[Any, int, dict[int, Mirror]], Mirror]:
-    """The mirrors of one class of nodes: objects with the same fields take less to keep."""
-    return type(kind.__name__, (Mirror,), {"type": kind.__name__})
+#: The mirrors of each class of nodes: objects with the same fields take less to keep.
+_CLASSES: dict[type, type[Mirror]] = {}
+
+
+def _class_of(kind: type) -> type[Mirror]:
+    if kind not in _CLASSES:
+        _CLASSES[kind] = type(kind.__name__, (Mirror,), {"type": kind.__name__})
+    return _CLASSES[kind]
 
 
 @lru_cache(maxsize=1)

@@ -48,7 +48,7 @@ class Effects:
     serial: bool = False
 
     def __or__(self, other: Effects) -> Effects:
-        if other == self or other == NOTHING:
+        if other in (self, NOTHING):
             return self
         return Effects(
             self.added | other.added,

@@ -68,7 +68,7 @@ class Program:
         blocks: the variables of the block index, with their extents.
         memories: by the data variable of the buffer.
         destinations: by the number of the finalize.
-        sizes: the names of the sizes that are only known at launch.
+        sizes: the names of the sizes that are only known at launch, by the variable.
         named: the statements with named contributions, by their hashes.
     """
 
@@ -78,7 +78,7 @@ class Program:
     blocks: dict[int, int | None]
     memories: dict[int, Memory]
     destinations: dict[int, Destination]
-    sizes: set[str]
+    sizes: dict[int, str]
     named: frozenset[int]
 
 

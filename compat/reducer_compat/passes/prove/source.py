@@ -91,7 +91,7 @@ class Source:
     memories: dict[int, Memory]
     blocks: dict[int, int | None]
     thread: int
-    sizes: set[str]
+    sizes: dict[int, str]
     indexed_by_data: bool
     turns: bool
     expected: dict[Hashable, Any] = field(default_factory=dict)
@@ -197,7 +197,7 @@ class _Reader:
         memory = self.memories[key]
         slot = ("slot", key)
         write = Write(memory, lambda lanes: lanes.read(slot), value, False, NOTHING, [])
-        body = Code(lambda lanes: 0), Code(lambda lanes: memory.size)
+        body = Code(0), Code(memory.size)
         effects = Effects(written=frozenset({key}))
         write.effects = effects
         return Loop(slot, *body, write, effects, [])
@@ -219,6 +219,8 @@ class _Reader:
             code = self.scope.number(fixed + extent if negative and fixed else index)
             self.indexed_by_data |= code.data
             codes.append(code)
+        if len(codes) == 1:
+            return codes[0].run
         extents = tuple(shape)
         return lambda lanes: row_major([code.run(lanes) for code in codes], extents)
 

@@ -57,10 +57,12 @@ class Store:
     def index(self, buffer: Any, indices: Any) -> Callable[[Lanes], Any]:
         """The element that indices name, row-major."""
         codes = [self.scope.number(index) for index in indices]
+        if len(codes) == 1:
+            return codes[0].run
         shape = [self.scope.number(extent) for extent in buffer.shape]
 
         def run(lanes: Lanes) -> Any:
-            extents = tuple(int(extent.run(lanes)) for extent in shape)
+            extents = tuple([int(extent.run(lanes)) for extent in shape])
             return row_major([code.run(lanes) for code in codes], extents)
 
         return run
