@@ -302,7 +302,7 @@ def count(source: Source, program: Program) -> Tally:
 def read_program(source: Source, func: Any, planned: bool) -> Program:
     ops = {number: site.op for number, site in source.sites.items()}
     ends = {number: end.op for number, end in source.ends.items()}
-    return programs.read(func, ops, ends, planned)
+    return programs.read(func, ops, ends, planned, source.tables)
 
 
 def _explain(source: Source, program: Program, missing: set[tuple[str, int]], tally: Tally) -> None:

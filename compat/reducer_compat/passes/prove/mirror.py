@@ -16,6 +16,23 @@ from reducer_compat import marker, tree
 _PLAIN = frozenset({int, float, bool, str, type(None)})
 
 
+class _Field:
+    """Reads a field when it is first asked for: what a mirror has of its own goes before this.
+
+    `__getattr__` would do, at several times the price.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, mirror: Mirror, owner: type[Mirror]) -> Any:
+        value = getattr(mirror.raw, self._name)
+        if type(value) not in _PLAIN:
+            value = _wrapped(value, mirror.known)
+        setattr(mirror, self._name, value)
+        return value
+
+
 class Mirror:
     """A node of TIR: its fields by their names in TVM, arrays as tuples, nodes as mirrors.
 
@@ -23,6 +40,7 @@ class Mirror:
         raw: the node itself.
         type: the name of its class.
         key: a number that no other living node has.
+        known: every mirror so far, by its key.
         leaves: for `values.leaves`, of an expression.
     """
 
@@ -34,14 +52,7 @@ class Mirror:
     def __init__(self, raw: Any, key: int, known: dict[int, Mirror]) -> None:
         self.raw = raw
         self.key = key
-        self._known = known
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self.raw, name)
-        if type(value) not in _PLAIN:
-            value = _wrapped(value, self._known)
-        setattr(self, name, value)
-        return value
+        self.known = known
 
     def __str__(self) -> str:
         return str(self.raw)
@@ -51,6 +62,14 @@ def mirror(node: Any) -> Any:
     """The mirror of a node; what it holds more than once, it holds as one mirror."""
     return _wrapped(node, {})
 
+
+for _name in (
+    *("a", "alloc_buffers", "annotations", "args", "attr_key", "b", "base", "block", "body"),
+    *("buffer", "condition", "data", "dtype", "else_case", "extent", "false_value", "indices"),
+    *("init", "kind", "loop_var", "min", "name", "node", "op", "seq", "shape", "stride"),
+    *("then_case", "thread_tag", "true_value", "value", "var", "vectors"),
+):
+    setattr(Mirror, _name, _Field(_name))
 
 #: The mirrors of each class of nodes: objects with the same fields take less to keep.
 _CLASSES: dict[type, type[Mirror]] = {}
@@ -84,16 +103,16 @@ def _wrapped(value: Any, known: dict[int, Mirror]) -> Any:
     return found
 
 
-#: The fields with the statements inside one, in program order.
-_STATEMENTS = {
+#: The field with the one statement inside.
+_INNER = {
+    **dict.fromkeys(("For", "AttrStmt", "LetStmt", "While", "Allocate", "DeclBuffer"), "body"),
+    **dict.fromkeys(("BlockRealize", "SBlockRealize"), "block"),
+}
+#: The fields with several, in program order.
+_ARMS = {
     "IfThenElse": ("then_case", "else_case"),
-    "BlockRealize": ("block",),
-    "SBlockRealize": ("block",),
-    "Block": ("init", "body"),
-    "SBlock": ("init", "body"),
-    "BufferStore": (),
-    "Evaluate": (),
-    "Bind": (),
+    **dict.fromkeys(("Block", "SBlock"), ("init", "body")),
+    **dict.fromkeys(("BufferStore", "Evaluate", "Bind"), ()),
 }
 _BODY = ("body",)
 
@@ -103,7 +122,10 @@ def children(stmt: Any) -> tuple[Any, ...]:
     if stmt.type == "SeqStmt":
         inside: tuple[Any, ...] = stmt.seq
         return inside
-    names = _STATEMENTS.get(stmt.type, _BODY)
+    name = _INNER.get(stmt.type)
+    if name is not None:
+        return (getattr(stmt, name),)
+    names = _ARMS.get(stmt.type, _BODY)
     return tuple([part for name in names if (part := getattr(stmt, name, None)) is not None])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from reducer_compat import marker
 from reducer_compat.passes.prove import collectives, tags
 from reducer_compat.passes.prove.expr import Scope, op_name
-from reducer_compat.passes.prove.layouts import Table, table
+from reducer_compat.passes.prove.layouts import Table, Tables
 from reducer_compat.passes.prove.machine import Memory, NotCountedError
 from reducer_compat.passes.prove.mirror import (
     children,
@@ -95,20 +95,23 @@ class Flow:
     closing: bool
 
 
-def read(func: Any, ops: dict[int, Op], ends: dict[int, Op], planned: bool) -> Program:
+def read(
+    func: Any, ops: dict[int, Op], ends: dict[int, Op], planned: bool, tables: Tables
+) -> Program:
     """The program of a kernel.
 
     Args:
         func: with named contributions and finalizes.
         ops: how each contribution combines.
         ends: how each finalize combines.
+        tables: of layouts, read or added to.
         planned: whether `LowerTileOp` is still to come, so that fragments are indexed by element
             and layouts say what each thread runs.
 
     Raises:
         NotCountedError: contributions pass through something unknown.
     """
-    reader = _Reader(ops, ends, planned)
+    reader = _Reader(ops, ends, planned, tables)
     whole = mirror(func.body)
     reader.survey(whole, None)
     reader.follow()
@@ -132,6 +135,7 @@ class _Reader:
     ops: dict[int, Op]
     ends: dict[int, Op]
     planned: bool
+    tables: Tables
     store: Store = field(default_factory=lambda: Store(Scope(), {}))
     threads: int = 1
     thread: int = 0
@@ -139,7 +143,6 @@ class _Reader:
     destinations: dict[int, Destination] = field(default_factory=dict)
     buffers: dict[int, Any] = field(default_factory=dict)
     layouts: dict[int, Any] = field(default_factory=dict)
-    tables: dict[int, Table | None] = field(default_factory=dict)
     flows: dict[int, Flow] = field(default_factory=dict)
     regions: list[tuple[int, int]] = field(default_factory=list)
     combines: dict[int, set[Op]] = field(default_factory=dict)
@@ -272,10 +275,8 @@ class _Reader:
         return Memory(str(buffer.name), size, scope.startswith("local"), self.threads, places)
 
     def _table(self, key: int) -> Table | None:
-        if key not in self.tables:
-            layout = self.layouts.get(key)
-            self.tables[key] = None if layout is None else table(layout)
-        return self.tables[key]
+        layout = self.layouts.get(key)
+        return None if layout is None else self.tables.of(layout)
 
     def _destination(self, key: int, number: int) -> None:
         memory = self.store.memories.get(key)
@@ -433,7 +434,7 @@ class _Reader:
 
     def _spread(self, stmt: Any, layout: Any) -> Node | None:
         nest = [stmt]
-        found = table(layout)
+        found = self.tables.of(layout)
         rank = len(layout.get_input_shape())
         while len(nest) < rank and nest[-1].body.type == "For":
             nest.append(nest[-1].body)

@@ -16,7 +16,7 @@ from reducer_compat import marker
 from reducer_compat.passes.prove import tags
 from reducer_compat.passes.prove.expr import Code, Run, Scope
 from reducer_compat.passes.prove.lanes import Array, Lanes
-from reducer_compat.passes.prove.layouts import row_major
+from reducer_compat.passes.prove.layouts import Tables, row_major
 from reducer_compat.passes.prove.machine import Machine, Memory, NotCountedError
 from reducer_compat.passes.prove.mirror import (
     children,
@@ -83,6 +83,7 @@ class Source:
         indexed_by_data: whether which output is updated depends on data.
         turns: whether there is a `while`, which is counted for one turn.
         expected: what was found to be expected of it, for `count`, by the assumption.
+        tables: the layouts that were met in what became of it.
     """
 
     body: Node
@@ -95,6 +96,7 @@ class Source:
     indexed_by_data: bool
     turns: bool
     expected: dict[Hashable, Any] = field(default_factory=dict)
+    tables: Tables = field(default_factory=Tables)
 
 
 def read(body: Any) -> Source:
