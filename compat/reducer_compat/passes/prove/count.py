@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reducer_compat.passes.prove import program as programs
-from reducer_compat.passes.prove.lanes import DATA, SIZE, THREAD, Array, Lanes, root
+from reducer_compat.passes.prove.lanes import DATA, THREAD, Array, Lanes, root
 from reducer_compat.passes.prove.machine import Axis, Machine, NotCountedError, Watch
 from reducer_compat.passes.prove.program import Program
 from reducer_compat.passes.prove.source import Source
@@ -110,7 +110,7 @@ def expect(
 
     machine = Machine(1, source.memories, dict(assumption.told), check, focus, watch=watch)
     machine.forget()
-    own = _own(source.blocks, assumption)
+    own = _own(source.blocks, source.sizes, assumption)
     source.body.run(machine, root(1, own))
     found = Expected(sums, machine.allowed, machine.met, machine.seen, machine.doubts)
     if plain:
@@ -133,15 +133,17 @@ def run(
 
     machine = Machine(program.threads, program.memories, expected.allowed, ended, focus)
     machine.forget()
-    own = _own(program.blocks, assumption)
+    own = _own(program.blocks, program.sizes, assumption)
     own[program.thread] = np.arange(program.threads)
     program.body.run(machine, root(program.threads, own))
     machine.doubts |= expected.doubts
     return machine
 
 
-def _own(blocks: dict[int, int | None], assumption: Assumption) -> dict[Hashable, Any]:
-    own: dict[Hashable, Any] = {DATA: assumption.data, SIZE: assumption.size}
+def _own(
+    blocks: dict[int, int | None], sizes: dict[int, str], assumption: Assumption
+) -> dict[Hashable, Any]:
+    own: dict[Hashable, Any] = {DATA: assumption.data, **dict.fromkeys(sizes, assumption.size)}
     for key, extent in blocks.items():
         last = (assumption.size if extent is None else extent) - 1
         own[key] = last if assumption.block < 0 else min(assumption.block, max(last, 0))
@@ -300,12 +302,12 @@ def count(source: Source, program: Program) -> Tally:
 def read_program(source: Source, func: Any, planned: bool) -> Program:
     ops = {number: site.op for number, site in source.sites.items()}
     ends = {number: end.op for number, end in source.ends.items()}
-    return programs.read(func, ops, ends, planned)
+    return programs.read(func, ops, ends, planned, source.tables)
 
 
 def _explain(source: Source, program: Program, missing: set[tuple[str, int]], tally: Tally) -> None:
     """Say what the count stands for."""
-    sizes = sorted(source.sizes | program.sizes)
+    sizes = sorted({*source.sizes.values(), *program.sizes.values()})
     if sizes:
         tally.notes.append(f"{', '.join(sizes)} counted as {' and '.join(map(str, SIZES))}")
     if source.indexed_by_data:

@@ -13,17 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from reducer_compat.passes.prove.lanes import DATA, SIZE, Array, Lanes
+from reducer_compat.passes.prove.lanes import DATA, Array, Lanes
+from reducer_compat.passes.prove.mirror import operands
 
 Run = Callable[[Lanes], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A number for each lane; `data` where it depends on what memory holds."""
+    """An expression as a number for each lane; `data` where it depends on what memory holds."""
 
-    run: Run
+    expr: Any
     data: bool = False
+
+    def run(self, lanes: Lanes) -> Any:
+        return evaluate(self.expr, lanes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +46,29 @@ class Scope:
     Attributes:
         data: variables that hold data.
         bound: variables that a statement around them binds; others are sizes given at launch.
-        sizes: the names of the sizes that were met.
+        sizes: the names of the sizes that were met, by the variable.
     """
 
     data: set[int] = field(default_factory=set)
     bound: set[int] = field(default_factory=set)
-    sizes: set[str] = field(default_factory=set)
+    sizes: dict[int, str] = field(default_factory=dict)
 
     def number(self, expr: Any) -> Code:
         """An expression as a number."""
-        if isinstance(expr, int):
-            return _constant(expr)
-        build = _NUMBERS.get(expr.type)
-        return Code(_data, True) if build is None else build(self, expr)
+        return Code(expr, self._is_data(expr))
+
+    def _is_data(self, expr: Any) -> bool:
+        if isinstance(expr, int) or expr.type == "IntImm":
+            return False
+        if expr.type in _VARIABLES:
+            if expr.key not in self.bound:
+                self.sizes[expr.key] = expr.name
+            return expr.key in self.data
+        if expr.type not in _NUMBERS or (expr.type == "Call" and not _is_known(expr)):
+            return True
+        # Every part is asked, for its sizes.
+        parts = [self._is_data(part) for part in _parts(expr)]
+        return any(parts)
 
     def truth(self, expr: Any) -> Truth:
         """An expression as a condition."""
@@ -85,7 +99,14 @@ def array(value: Any, count: int) -> Array:
     return value if isinstance(value, np.ndarray) else np.full(count, value)
 
 
-def _data(lanes: Lanes) -> Any:
+def evaluate(expr: Any, lanes: Lanes) -> Any:
+    """The value of an expression: an array, or a number where all lanes agree."""
+    if isinstance(expr, int):
+        return expr
+    return _NUMBERS.get(expr.type, _data)(expr, lanes)
+
+
+def _data(expr: Any, lanes: Lanes) -> Any:
     return lanes.read(DATA)
 
 
@@ -105,64 +126,54 @@ def _both(left: Truth, right: Truth, conjunction: bool) -> Truth:
     )
 
 
-def _constant(value: Any) -> Code:
-    return Code(lambda lanes: value)
+def _literal(expr: Any, lanes: Lanes) -> Any:
+    return expr.value
 
 
-def _literal(scope: Scope, expr: Any) -> Code:
-    return _constant(expr.value)
+def _variable(expr: Any, lanes: Lanes) -> Any:
+    return lanes.read(expr.key)
 
 
-def _variable(scope: Scope, expr: Any) -> Code:
-    key = expr.key
-    if key in scope.bound:
-        return Code(lambda lanes: lanes.read(key), key in scope.data)
-    scope.sizes.add(str(expr.name))
-    return Code(lambda lanes: lanes.read(SIZE))
+def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Lanes], Any]:
+    return lambda expr, lanes: function(evaluate(expr.a, lanes), evaluate(expr.b, lanes))
 
 
-def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Scope, Any], Code]:
-    def build(scope: Scope, expr: Any) -> Code:
-        return _apply(function, scope.number(expr.a), scope.number(expr.b))
-
-    return build
+def _cast(expr: Any, lanes: Lanes) -> Any:
+    return evaluate(expr.value, lanes)
 
 
-def _apply(function: Callable[[Any, Any], Any], left: Code, right: Code) -> Code:
-    one, other = left.run, right.run
-    return Code(lambda lanes: function(one(lanes), other(lanes)), left.data or right.data)
+def _negation(expr: Any, lanes: Lanes) -> Any:
+    return np.logical_not(evaluate(expr.a, lanes))
 
 
-def _cast(scope: Scope, expr: Any) -> Code:
-    return scope.number(expr.value)
+def _select(expr: Any, lanes: Lanes) -> Any:
+    return _choice((expr.condition, expr.true_value, expr.false_value), lanes)
 
 
-def _negation(scope: Scope, expr: Any) -> Code:
-    inner = scope.number(expr.a)
-    return Code(lambda lanes: np.logical_not(inner.run(lanes)), inner.data)
+def _choice(parts: tuple[Any, ...], lanes: Lanes) -> Any:
+    return np.where(*(evaluate(part, lanes) for part in parts))
 
 
-def _choice(condition: Code, left: Code, right: Code) -> Code:
-    def run(lanes: Lanes) -> Any:
-        return np.where(condition.run(lanes), left.run(lanes), right.run(lanes))
-
-    return Code(run, condition.data or left.data or right.data)
+def _is_known(call: Any) -> bool:
+    name = op_name(call)
+    return name in _CALLS or (name in _OPERATORS and len(call.args) == 2)
 
 
-def _select(scope: Scope, expr: Any) -> Code:
-    return _choice(*map(scope.number, (expr.condition, expr.true_value, expr.false_value)))
+def _parts(expr: Any) -> tuple[Any, ...]:
+    if expr.type == "Call" and op_name(expr) in _FIRST:
+        return expr.args[:1]  # type: ignore[no-any-return]
+    return operands(expr)
 
 
-def _call(scope: Scope, expr: Any) -> Code:
+def _call(expr: Any, lanes: Lanes) -> Any:
     name = op_name(expr)
     if name == "if_then_else":
-        return _choice(*map(scope.number, expr.args))
-    if name in ("likely", "reinterpret"):
-        return scope.number(expr.args[0])
-    function = _OPERATORS.get(name)
-    if function is None or len(expr.args) != 2:
-        return Code(_data, True)
-    return _apply(function, *map(scope.number, expr.args))
+        return _choice(expr.args, lanes)
+    if name in _FIRST:
+        return evaluate(expr.args[0], lanes)
+    if not _is_known(expr):
+        return _data(expr, lanes)
+    return _OPERATORS[name](*(evaluate(part, lanes) for part in expr.args))
 
 
 def _truncated(a: Any, b: Any) -> Any:
@@ -181,8 +192,12 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "shift_left": operator.lshift,
     "shift_right": operator.rshift,
 }
+#: Calls that are their first argument.
+_FIRST = ("likely", "reinterpret")
+_CALLS = ("if_then_else", *_FIRST)
+_VARIABLES = ("Var", "SizeVar")
 
-_NUMBERS: dict[str, Callable[[Scope, Any], Code]] = {
+_NUMBERS: dict[str, Callable[[Any, Lanes], Any]] = {
     "IntImm": _literal,
     "FloatImm": _literal,
     "Var": _variable,

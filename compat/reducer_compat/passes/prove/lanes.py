@@ -22,8 +22,6 @@ THREAD = "thread"
 TURN = "turn"
 #: What a value that is only known on the GPU stands for, where a number is needed.
 DATA = "data"
-#: What a size that is only known at launch stands for.
-SIZE = "size"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
-from reducer_compat.passes.prove.expr import Scope, array
+from reducer_compat.passes.prove.expr import evaluate
 from reducer_compat.passes.prove.lanes import Array, Lanes
 from reducer_compat.passes.prove.machine import NotCountedError
 from reducer_compat.passes.prove.mirror import mirror, variables
@@ -34,6 +34,21 @@ class Table:
     thread: Array | None
 
 
+@dataclass(slots=True)
+class Tables:
+    """The tables of the layouts of a kernel, written out once each."""
+
+    known: dict[int, tuple[Any, Table | None]] = field(default_factory=dict)
+
+    def of(self, layout: Any) -> Table | None:
+        """The table of a layout; None where it is not known before launch."""
+        key = hash(layout)
+        if key not in self.known:
+            # Kept with its layout: else another could come to lie at its address.
+            self.known[key] = layout, table(layout)
+        return self.known[key][1]
+
+
 def table(layout: Any) -> Table | None:
     """The table of a layout; None where it is not known before launch.
 
@@ -45,12 +60,11 @@ def table(layout: Any) -> Table | None:
     spread = hasattr(layout, "replicate_size")
     index = [mirror(expr) for expr in tree.items(layout.index)]
     thread = mirror(adapter().layout_thread(layout)) if spread else None
-    elements = math.prod(shape)
-    own = _placeholders(shape, 1)
+    own = _placeholders(shape)
     names = {var.name for expr in (*index, thread) if expr is not None for var in variables(expr)}
     if not names <= {*own, "_rep"}:
         return None
-    axes = [array(_evaluate(expr, own, elements), elements) for expr in index]
+    axes = [_evaluate(expr, own, shape).reshape(-1) for expr in index]
     place, size = _flat(layout, axes)
     return Table(shape, place, size, None if thread is None else _threads(layout, thread, shape))
 
@@ -71,32 +85,32 @@ def _flat(layout: Any, axes: list[Array]) -> tuple[Array, int]:
 
 def row_major(indices: list[Any], shape: tuple[int, ...]) -> Any:
     """The number of an element."""
-    number: Any = 0
-    for index, extent in zip(indices, shape, strict=True):
+    number = indices[0] if indices else 0
+    for index, extent in zip(indices[1:], shape[1:], strict=True):
         number = number * extent + index
     return number
 
 
 def _threads(layout: Any, thread: Any, shape: tuple[int, ...]) -> Array:
     replicas = tree.constant(layout.replicate_size) or 1
-    elements = math.prod(shape)
-    own = _placeholders(shape, replicas)
-    own["_rep"] = np.tile(np.arange(replicas), elements)
-    holders = _evaluate(thread, own, elements * replicas)
-    return array(holders, elements * replicas).reshape(elements, replicas)
+    own = _placeholders((*shape, replicas))
+    own["_rep"] = np.arange(replicas)
+    return _evaluate(thread, own, (*shape, replicas)).reshape(-1, replicas)
 
 
-def _placeholders(shape: tuple[int, ...], times: int) -> dict[str, Array]:
-    """The coordinates of every element, each `times` times, by the names that layouts use."""
-    grid = np.indices(shape).reshape(len(shape), -1)
-    return {f"_{chr(ord('i') + axis)}": np.repeat(one, times) for axis, one in enumerate(grid)}
+def _placeholders(shape: tuple[int, ...]) -> dict[str, Array]:
+    """The coordinates of the elements along each axis, by the names that layouts use."""
+    return {
+        f"_{chr(ord('i') + axis)}": np.arange(extent).reshape(-1, *[1] * (len(shape) - axis - 1))
+        for axis, extent in enumerate(shape)
+    }
 
 
-def _evaluate(expr: Any, own: dict[str, Array], count: int) -> Any:
+def _evaluate(expr: Any, own: dict[str, Array], shape: tuple[int, ...]) -> Array:
+    """The value of an expression in every element of `shape`."""
     mentioned = {var.name: var.key for var in variables(expr)}
-    scope = Scope(bound=set(mentioned.values()))
     values: dict[Hashable, Any] = {key: own[name] for name, key in mentioned.items()}
-    return scope.number(expr).run(Lanes(count, values))
+    return np.broadcast_to(evaluate(expr, Lanes(1, values)), shape)
 
 
 def _extents(shape: Any) -> tuple[int, ...] | None:

@@ -16,6 +16,23 @@ from reducer_compat import marker, tree
 _PLAIN = frozenset({int, float, bool, str, type(None)})
 
 
+class _Field:
+    """Reads a field when it is first asked for: what a mirror has of its own goes before this.
+
+    `__getattr__` would do, at several times the price.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, mirror: Mirror, owner: type[Mirror]) -> Any:
+        value = getattr(mirror.raw, self._name)
+        if type(value) not in _PLAIN:
+            value = _wrapped(value, mirror.known)
+        setattr(mirror, self._name, value)
+        return value
+
+
 class Mirror:
     """A node of TIR: its fields by their names in TVM, arrays as tuples, nodes as mirrors.
 
@@ -23,24 +40,19 @@ class Mirror:
         raw: the node itself.
         type: the name of its class.
         key: a number that no other living node has.
+        known: every mirror so far, by its key.
+        leaves: for `values.leaves`, of an expression.
     """
 
     raw: Any
     type: str
     key: int
+    leaves: tuple[Any, ...] | None = None
 
     def __init__(self, raw: Any, key: int, known: dict[int, Mirror]) -> None:
         self.raw = raw
-        self.type = type(raw).__name__
         self.key = key
-        self._known = known
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self.raw, name)
-        if type(value) not in _PLAIN:
-            value = _wrapped(value, self._known)
-        self.__dict__[name] = value
-        return value
+        self.known = known
 
     def __str__(self) -> str:
         return str(self.raw)
@@ -49,6 +61,24 @@ class Mirror:
 def mirror(node: Any) -> Any:
     """The mirror of a node; what it holds more than once, it holds as one mirror."""
     return _wrapped(node, {})
+
+
+for _name in (
+    *("a", "alloc_buffers", "annotations", "args", "attr_key", "b", "base", "block", "body"),
+    *("buffer", "condition", "data", "dtype", "else_case", "extent", "false_value", "indices"),
+    *("init", "kind", "loop_var", "min", "name", "node", "op", "seq", "shape", "stride"),
+    *("then_case", "thread_tag", "true_value", "value", "var", "vectors"),
+):
+    setattr(Mirror, _name, _Field(_name))
+
+#: The mirrors of each class of nodes: objects with the same fields take less to keep.
+_CLASSES: dict[type, type[Mirror]] = {}
+
+
+def _class_of(kind: type) -> type[Mirror]:
+    if kind not in _CLASSES:
+        _CLASSES[kind] = type(kind.__name__, (Mirror,), {"type": kind.__name__})
+    return _CLASSES[kind]
 
 
 @lru_cache(maxsize=1)
@@ -60,30 +90,29 @@ def _kinds() -> tuple[type, type, Callable[[Any], int]]:
 
 
 def _wrapped(value: Any, known: dict[int, Mirror]) -> Any:
-    if isinstance(value, (int, float, str)):
-        return value
     array, mapping, hashed = _kinds()
-    if type(value) is array:
+    kind = type(value)
+    if kind is array:
         return tuple([_wrapped(item, known) for item in tree.items(value)])
-    if type(value) is mapping:
+    if kind is mapping or isinstance(value, (int, float, str)):
         return value
     key = hashed(value)
     found = known.get(key)
     if found is None:
-        found = known[key] = Mirror(value, key, known)
+        found = known[key] = _class_of(kind)(value, key, known)
     return found
 
 
-#: The fields with the statements inside one, in program order.
-_STATEMENTS = {
+#: The field with the one statement inside.
+_INNER = {
+    **dict.fromkeys(("For", "AttrStmt", "LetStmt", "While", "Allocate", "DeclBuffer"), "body"),
+    **dict.fromkeys(("BlockRealize", "SBlockRealize"), "block"),
+}
+#: The fields with several, in program order.
+_ARMS = {
     "IfThenElse": ("then_case", "else_case"),
-    "BlockRealize": ("block",),
-    "SBlockRealize": ("block",),
-    "Block": ("init", "body"),
-    "SBlock": ("init", "body"),
-    "BufferStore": (),
-    "Evaluate": (),
-    "Bind": (),
+    **dict.fromkeys(("Block", "SBlock"), ("init", "body")),
+    **dict.fromkeys(("BufferStore", "Evaluate", "Bind"), ()),
 }
 _BODY = ("body",)
 
@@ -93,7 +122,10 @@ def children(stmt: Any) -> tuple[Any, ...]:
     if stmt.type == "SeqStmt":
         inside: tuple[Any, ...] = stmt.seq
         return inside
-    names = _STATEMENTS.get(stmt.type, _BODY)
+    name = _INNER.get(stmt.type)
+    if name is not None:
+        return (getattr(stmt, name),)
+    names = _ARMS.get(stmt.type, _BODY)
     return tuple([part for name in names if (part := getattr(stmt, name, None)) is not None])
 
 

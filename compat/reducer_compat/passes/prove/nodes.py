@@ -8,7 +8,7 @@ found out while running; else they run one after the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,10 @@ from reducer_compat.passes.prove.values import Value
 MOST_LANES = 1 << 20
 
 
-@dataclass(slots=True)
+_NONE: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Effects:
     """The memories that a statement touches, by what it does to them.
 
@@ -39,12 +42,14 @@ class Effects:
         serial: iterations around this statement run one after the other.
     """
 
-    added: set[int] = field(default_factory=set)
-    written: set[int] = field(default_factory=set)
-    read: set[int] = field(default_factory=set)
+    added: frozenset[int] = _NONE
+    written: frozenset[int] = _NONE
+    read: frozenset[int] = _NONE
     serial: bool = False
 
     def __or__(self, other: Effects) -> Effects:
+        if other in (self, NOTHING):
+            return self
         return Effects(
             self.added | other.added,
             self.written | other.written,
@@ -58,9 +63,12 @@ class Effects:
         return not self.written and not self.added & self.read
 
     @property
-    def ordered(self) -> set[int]:
+    def ordered(self) -> frozenset[int]:
         """The memories where the order of iterations may matter."""
         return (self.added | self.written) - (self.added - self.written - self.read)
+
+
+NOTHING = Effects()
 
 
 class Node:

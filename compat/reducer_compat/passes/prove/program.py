@@ -9,7 +9,7 @@ from typing import Any
 from reducer_compat import marker
 from reducer_compat.passes.prove import collectives, tags
 from reducer_compat.passes.prove.expr import Scope, op_name
-from reducer_compat.passes.prove.layouts import Table, table
+from reducer_compat.passes.prove.layouts import Table, Tables
 from reducer_compat.passes.prove.machine import Memory, NotCountedError
 from reducer_compat.passes.prove.mirror import (
     children,
@@ -21,6 +21,7 @@ from reducer_compat.passes.prove.mirror import (
     read_marker,
 )
 from reducer_compat.passes.prove.nodes import (
+    NOTHING,
     Batch,
     Binding,
     Branch,
@@ -67,7 +68,7 @@ class Program:
         blocks: the variables of the block index, with their extents.
         memories: by the data variable of the buffer.
         destinations: by the number of the finalize.
-        sizes: the names of the sizes that are only known at launch.
+        sizes: the names of the sizes that are only known at launch, by the variable.
         named: the statements with named contributions, by their hashes.
     """
 
@@ -77,7 +78,7 @@ class Program:
     blocks: dict[int, int | None]
     memories: dict[int, Memory]
     destinations: dict[int, Destination]
-    sizes: set[str]
+    sizes: dict[int, str]
     named: frozenset[int]
 
 
@@ -94,26 +95,29 @@ class Flow:
     closing: bool
 
 
-def read(func: Any, ops: dict[int, Op], ends: dict[int, Op], planned: bool) -> Program:
+def read(
+    func: Any, ops: dict[int, Op], ends: dict[int, Op], planned: bool, tables: Tables
+) -> Program:
     """The program of a kernel.
 
     Args:
         func: with named contributions and finalizes.
         ops: how each contribution combines.
         ends: how each finalize combines.
+        tables: of layouts, read or added to.
         planned: whether `LowerTileOp` is still to come, so that fragments are indexed by element
             and layouts say what each thread runs.
 
     Raises:
         NotCountedError: contributions pass through something unknown.
     """
-    reader = _Reader(ops, ends, planned)
+    reader = _Reader(ops, ends, planned, tables)
     whole = mirror(func.body)
     reader.survey(whole, None)
     reader.follow()
     body = reader.build(whole)
     if body is None:
-        body = Sequence([], Effects(), [])
+        body = Sequence([], NOTHING, [])
     return Program(
         body,
         reader.threads,
@@ -131,6 +135,7 @@ class _Reader:
     ops: dict[int, Op]
     ends: dict[int, Op]
     planned: bool
+    tables: Tables
     store: Store = field(default_factory=lambda: Store(Scope(), {}))
     threads: int = 1
     thread: int = 0
@@ -138,7 +143,6 @@ class _Reader:
     destinations: dict[int, Destination] = field(default_factory=dict)
     buffers: dict[int, Any] = field(default_factory=dict)
     layouts: dict[int, Any] = field(default_factory=dict)
-    tables: dict[int, Table | None] = field(default_factory=dict)
     flows: dict[int, Flow] = field(default_factory=dict)
     regions: list[tuple[int, int]] = field(default_factory=list)
     combines: dict[int, set[Op]] = field(default_factory=dict)
@@ -271,10 +275,8 @@ class _Reader:
         return Memory(str(buffer.name), size, scope.startswith("local"), self.threads, places)
 
     def _table(self, key: int) -> Table | None:
-        if key not in self.tables:
-            layout = self.layouts.get(key)
-            self.tables[key] = None if layout is None else table(layout)
-        return self.tables[key]
+        layout = self.layouts.get(key)
+        return None if layout is None else self.tables.of(layout)
 
     def _destination(self, key: int, number: int) -> None:
         memory = self.store.memories.get(key)
@@ -304,7 +306,8 @@ class _Reader:
         names = self._names(stmt.value)
         value = stmt.value if rest is None else rest
         read = self._reads(value)
-        added, written = ({key}, set()) if rest is not None else (set(), {key})
+        mine, none = frozenset({key}), frozenset[int]()
+        added, written = (mine, none) if rest is not None else (none, mine)
         return Write(
             memory,
             self.store.index(stmt.buffer, stmt.indices),
@@ -325,9 +328,9 @@ class _Reader:
             # What the author makes of a result is no sum any more, and need not be.
             return foreign(value)
 
-    def _reads(self, value: Any) -> set[int]:
-        keys = (leaf.buffer.data.key for leaf in leaves(value) if leaf.type == "BufferLoad")
-        return {key for key in keys if key in self.store.memories}
+    def _reads(self, value: Any) -> frozenset[int]:
+        keys = [leaf.buffer.data.key for leaf in leaves(value) if leaf.type == "BufferLoad"]
+        return frozenset([key for key in keys if key in self.store.memories])
 
     def _names(self, value: Any) -> list[Name]:
         found = [tags.contribution(leaf) for leaf in leaves(value)]
@@ -357,7 +360,7 @@ class _Reader:
         index = self.store.scope.number(found.args[2])
         ops = frozenset(self.combines[key])
         value = compile_value(self.store, found.args[3], ops)
-        effects = Effects({key}, set(), self._reads(found.args[3]))
+        effects = Effects(added=frozenset({key}), read=self._reads(found.args[3]))
         return Write(
             self.store.memories[key], index.run, value, True, effects, self._names(found.args[3])
         )
@@ -386,7 +389,9 @@ class _Reader:
         if key not in self.store.memories or found[0].op not in self.combines[key]:
             return None
         index = self.store.index(load.buffer, load.indices)
-        return Batch(self.store.memories[key], index, found[0], Effects(set(), {key}, {key}), [])
+        mine = frozenset({key})
+        effects = Effects(written=mine, read=mine)
+        return Batch(self.store.memories[key], index, found[0], effects, [])
 
     def binding(self, stmt: Any) -> Node | None:
         key = stmt.var.key
@@ -396,11 +401,11 @@ class _Reader:
         if number.data:
             scope.data.add(key)
         held = None
-        read: set[int] = set()
+        read = frozenset[int]()
         if key in self.store.held and holds(self.store, stmt.value):
             held = compile_value(self.store, stmt.value, frozenset(self.combines[key]))
             read = self._reads(stmt.value)
-        node = Binding(key, number, held, Effects(set(), set(), read), [])
+        node = Binding(key, number, held, Effects(read=read), [])
         body = getattr(stmt, "body", None)
         return node if body is None else sequence([node, self.build(body)])
 
@@ -429,7 +434,7 @@ class _Reader:
 
     def _spread(self, stmt: Any, layout: Any) -> Node | None:
         nest = [stmt]
-        found = table(layout)
+        found = self.tables.of(layout)
         rank = len(layout.get_input_shape())
         while len(nest) < rank and nest[-1].body.type == "For":
             nest.append(nest[-1].body)
@@ -451,7 +456,7 @@ class _Reader:
         if tag is None:
             return body
         name = self._name("finalize", tag)
-        effects = (body.effects if body is not None else Effects()) | Effects(serial=True)
+        effects = (body.effects if body is not None else NOTHING) | Effects(serial=True)
         names = [name, *(body.names if body is not None else [])]
         return Finalize(tag.number, tag.place, name.codes, body, effects, names)
 
@@ -480,7 +485,7 @@ def sequence(parts: list[Node | None]) -> Node | None:
         return None
     if len(flat) == 1 and not isinstance(flat[0], Binding):
         return flat[0]
-    effects = Effects()
+    effects = NOTHING
     for one in flat:
         effects = effects | one.effects
     return Sequence(flat, effects, [name for one in flat for name in one.names])

@@ -16,7 +16,7 @@ from reducer_compat import marker
 from reducer_compat.passes.prove import tags
 from reducer_compat.passes.prove.expr import Code, Run, Scope
 from reducer_compat.passes.prove.lanes import Array, Lanes
-from reducer_compat.passes.prove.layouts import row_major
+from reducer_compat.passes.prove.layouts import Tables, row_major
 from reducer_compat.passes.prove.machine import Machine, Memory, NotCountedError
 from reducer_compat.passes.prove.mirror import (
     children,
@@ -26,6 +26,7 @@ from reducer_compat.passes.prove.mirror import (
     variables,
 )
 from reducer_compat.passes.prove.nodes import (
+    NOTHING,
     Binding,
     Branch,
     Effects,
@@ -82,6 +83,7 @@ class Source:
         indexed_by_data: whether which output is updated depends on data.
         turns: whether there is a `while`, which is counted for one turn.
         expected: what was found to be expected of it, for `count`, by the assumption.
+        tables: the layouts that were met in what became of it.
     """
 
     body: Node
@@ -90,10 +92,11 @@ class Source:
     memories: dict[int, Memory]
     blocks: dict[int, int | None]
     thread: int
-    sizes: set[str]
+    sizes: dict[int, str]
     indexed_by_data: bool
     turns: bool
     expected: dict[Hashable, Any] = field(default_factory=dict)
+    tables: Tables = field(default_factory=Tables)
 
 
 def read(body: Any) -> Source:
@@ -101,7 +104,7 @@ def read(body: Any) -> Source:
     reader = _Reader()
     node = reader.build(mirror(body))
     return Source(
-        node if node is not None else Sequence([], Effects(), []),
+        node if node is not None else Sequence([], NOTHING, []),
         reader.sites,
         reader.ends,
         reader.memories,
@@ -195,9 +198,9 @@ class _Reader:
     def _fill(self, key: int, value: Value) -> Node:
         memory = self.memories[key]
         slot = ("slot", key)
-        write = Write(memory, lambda lanes: lanes.read(slot), value, False, Effects(), [])
-        body = Code(lambda lanes: 0), Code(lambda lanes: memory.size)
-        effects = Effects(set(), {key}, set())
+        write = Write(memory, lambda lanes: lanes.read(slot), value, False, NOTHING, [])
+        body = Code(0), Code(memory.size)
+        effects = Effects(written=frozenset({key}))
         write.effects = effects
         return Loop(slot, *body, write, effects, [])
 
@@ -207,7 +210,8 @@ class _Reader:
         shape = [constant(extent) or 1 for extent in found.target.shape]
         index = self._index(found.args[5:], shape)
         value = self._value(key, found.args[4])
-        return Write(self.memories[key], index, value, True, Effects({key}, set(), set()), [name])
+        effects = Effects(added=frozenset({key}))
+        return Write(self.memories[key], index, value, True, effects, [name])
 
     def _index(self, indices: Any, shape: list[int]) -> Run:
         codes = []
@@ -217,6 +221,8 @@ class _Reader:
             code = self.scope.number(fixed + extent if negative and fixed else index)
             self.indexed_by_data |= code.data
             codes.append(code)
+        if len(codes) == 1:
+            return codes[0].run
         extents = tuple(shape)
         return lambda lanes: row_major([code.run(lanes) for code in codes], extents)
 
@@ -265,7 +271,7 @@ class _Reader:
         self.scope.bound.add(key)
         if code.data:
             self.scope.data.add(key)
-        node = Binding(key, code, None, Effects(), [])
+        node = Binding(key, code, None, NOTHING, [])
         body = getattr(stmt, "body", None)
         return node if body is None else sequence([node, self.build(body)])
 
@@ -285,7 +291,7 @@ class _Reader:
         codes = tuple(self.scope.number(one) for one in tag.ids)
         names = [Name("finalize", tag.number, tag.ids, tag.place, codes)]
         return Finalize(
-            tag.number, tag.place, codes, None, Effects(set(), set(), {key}, True), names
+            tag.number, tag.place, codes, None, Effects(read=frozenset({key}), serial=True), names
         )
 
     def _launch(self, stmt: Any) -> None:

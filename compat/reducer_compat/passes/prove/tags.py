@@ -48,6 +48,8 @@ def tag(func: Any) -> Any:
 
 def contribution(expr: Any) -> Tag | None:
     """The name that an expression is, or None."""
+    if expr.type != "Call":
+        return None
     args = _extern(expr, CONTRIBUTION)
     return None if args is None else Tag(args[2].value, args[3:], expr.key, args[1])
 

@@ -7,7 +7,7 @@ A value is followed through the combine of its reducer, casts, choices, `let`, s
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -57,10 +57,12 @@ class Store:
     def index(self, buffer: Any, indices: Any) -> Callable[[Lanes], Any]:
         """The element that indices name, row-major."""
         codes = [self.scope.number(index) for index in indices]
+        if len(codes) == 1:
+            return codes[0].run
         shape = [self.scope.number(extent) for extent in buffer.shape]
 
         def run(lanes: Lanes) -> Any:
-            extents = tuple(int(extent.run(lanes)) for extent in shape)
+            extents = tuple([int(extent.run(lanes)) for extent in shape])
             return row_major([code.run(lanes) for code in codes], extents)
 
         return run
@@ -84,19 +86,21 @@ def holds(store: Store, expr: Any) -> bool:
     )
 
 
-def leaves(expr: Any) -> Iterator[Any]:
+def leaves(expr: Any) -> tuple[Any, ...]:
     """The loads, variables and named contributions that a value is made of."""
-    stack = [expr]
-    while stack:
-        node = stack.pop()
-        kind = node.type
-        if kind == "Call" and tags.contribution(node) is None:
-            # What a choice depends on is no part of its value.
-            stack += list(node.args)[op_name(node) == "if_then_else" :]
-        elif kind in ("BufferLoad", "Var", "Call"):
-            yield node
-        else:
-            stack += operands(node)[kind == "Select" :]
+    if expr.leaves is None:
+        expr.leaves = _leaves(expr)
+    found: tuple[Any, ...] = expr.leaves
+    return found
+
+
+def _leaves(expr: Any) -> tuple[Any, ...]:
+    kind = expr.type
+    if kind in ("BufferLoad", "Var") or tags.contribution(expr) is not None:
+        return (expr,)
+    # What a choice depends on is no part of its value.
+    choice = kind == "Select" or (kind == "Call" and op_name(expr) == "if_then_else")
+    return tuple([leaf for part in operands(expr)[choice:] for leaf in leaves(part)])
 
 
 # -- leaves ---------------------------------------------------------------------------------------
