@@ -102,7 +102,7 @@ def marked(op: Op, partial: Any, exchange: Any, sizes: tuple[int, int], thread: 
 
 
 def writers(count: int, write: Callable[[Any], Any]) -> Any:
-    """Combine what `count` writers handed over; `write` stores the part of one of them.
+    """Combine what `count` writers handed over; `write` stores the part of one of them, and a seed.
 
     A mark, which becomes one store when `project` knows how many writers there are.
     """
@@ -318,17 +318,20 @@ def _of(found: list[Projection], partial: Any) -> Projection | None:
 def _writers(loop: Any, exchanges: Exchanges) -> Any:
     """One store of what all writers of an output handed over."""
     store, var = loop.body, loop.loop_var
-    exchange = store.value.buffer
-    hand, mine = next(
-        (hand, mine) for hand, mine in exchanges if hand.exchange.data.same_as(exchange.data)
+    hand, mine, handed = next(
+        (hand, mine, load)
+        for load in tree.loads(store.value)
+        for hand, mine in exchanges
+        if hand.exchange.data.same_as(load.buffer.data)
     )
-    output = adapter().simplify(_at(store.value.indices[0], var, 0))
+    seed = [load for load in tree.loads(store.value) if not load.same_as(handed)]
+    output = adapter().simplify(_at(handed.indices[0], var, 0))
     count, place = (loop.extent, output) if mine is None else (mine.writers, mine.place(output))
-    terms = [
-        build.load(exchange, adapter().simplify(place + writer * hand.outputs))
+    parts = [
+        build.load(handed.buffer, adapter().simplify(place + writer * hand.outputs))
         for writer in range(tree.constant(count) or 1)
     ]
-    return build.store(store.buffer, monoids.combine_all(hand.op, terms), *store.indices)
+    return build.store(store.buffer, monoids.combine_all(hand.op, [*seed, *parts]), *store.indices)
 
 
 def _at(index: Any, var: Any, value: int) -> Any:
