@@ -210,13 +210,16 @@ def _rows() -> list[Case]:
             (((16384, 4), "float32"),),
             _smallest(4),
         ),
-        Case(
-            "outer_product_4x4",
-            "outer_product",
-            (1024, 4096, 128, 128),
-            (((1024 * 4096, 4), "float32"), ((1024 * 4096, 4), "float32")),
-            (((1024, 4, 4), "float32"),),
-            _outer(1024),
+        *(
+            Case(
+                f"outer_product_4x4{name}",
+                "outer_product",
+                (blocks, k, 128, 128),
+                (((blocks * k, 4), "float32"), ((blocks * k, 4), "float32")),
+                (((blocks, 4, 4), "float32"),),
+                _outer(blocks),
+            )
+            for name, blocks, k in (("", 1024, 4096), ("_short", 8192, 256))
         ),
         Case(
             "two_widths",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reducer_compat.adapter import SURFACE_MODULES, adapter
-from reducer_compat.choice import Choice, choices
+from reducer_compat.choice import Choice, PlanChoice, choices, plans
 from reducer_compat.ladder import Descent, descents
 from reducer_compat.modes import Mode, mode
 from reducer_compat.verdict import Verdict, history
@@ -31,6 +31,7 @@ class Status:
         counts: what the contribution counter said of the latest kernels, oldest first.
         choices: whose lowering the latest kernels got and why, oldest first.
         descents: what the latest kernels were lowered without and why, oldest first.
+        plans: how the latest reducers keep their partials and, where that is wide, why.
     """
 
     installed: bool
@@ -40,6 +41,7 @@ class Status:
     counts: tuple[Verdict, ...]
     choices: tuple[Choice, ...]
     descents: tuple[Descent, ...]
+    plans: tuple[PlanChoice, ...]
 
 
 @dataclass
@@ -104,7 +106,8 @@ def status() -> Status:
         f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
         for owner, name, _ in _PATCHES.saved
     )
-    return Status(bool(_PATCHES.saved), chosen, release, names, history(), choices(), descents())
+    kernels = (history(), choices(), descents(), plans())
+    return Status(bool(_PATCHES.saved), chosen, release, names, *kernels)
 
 
 def _forget_objects() -> None:

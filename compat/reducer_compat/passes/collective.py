@@ -217,9 +217,12 @@ def _total(store: Storage, dst: Any, indices: list[Any], place: Any) -> Any:
         return build.load(store.exchange, writer * plan.chunk + place)
 
     if plan.open:
-        parts = [writers(plan.writers, lambda writer: build.store(dst, handed(writer), *indices))]
-        parts += [build.accumulate(op, dst, indices, value) for value in seed]
-        return tree.sequence(parts)
+        return writers(
+            plan.writers,
+            lambda writer: build.store(
+                dst, monoids.combine_all(op, [*seed, handed(writer)]), *indices
+            ),
+        )
     if plan.writers <= MOST_TERMS:
         terms = [*seed, *(handed(writer) for writer in range(plan.writers))]
         return build.store(dst, monoids.combine_all(op, terms), *indices)

@@ -8,16 +8,15 @@ may run in any thread: the baseline, which is always possible.
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from typing import Any
 
-from reducer_compat import baseline, ladder, monoids
+from reducer_compat import monoids
+from reducer_compat.choice import PlanChoice, PlanKind, remember_plan
 from reducer_compat.errors import ReducerError
-from reducer_compat.ladder import Feature
-from reducer_compat.modes import PLAN_VARIABLE
 from reducer_compat.passes.collect import Collected, Reducer
 from reducer_compat.passes.halving import padded
+from reducer_compat.passes.reasons import asked_for, no_rows, not_open
 from reducer_compat.passes.shape import Shape, best
 from reducer_compat.passes.sites import Rows, Site, rows_of
 
@@ -86,8 +85,7 @@ class Plan:
 
 def forced_wide() -> bool:
     """Whether the environment, this compilation's pass config, or a failed count ask for it."""
-    asked = os.environ.get(PLAN_VARIABLE, "") == "wide" or baseline.forced()
-    return asked or ladder.gave_up(Feature.NARROW)
+    return bool(asked_for())
 
 
 def plan(collected: Collected, sites: tuple[Site, ...]) -> tuple[Plan, ...]:
@@ -98,10 +96,28 @@ def plan(collected: Collected, sites: tuple[Site, ...]) -> tuple[Plan, ...]:
     """
     outputs = [_outputs(collected, reducer) for reducer in collected.reducers]
     shapes = _shapes(collected, sites, outputs)
-    return tuple(
+    found = tuple(
         _plan_one(collected, reducer, sites, count, shape)
         for reducer, count, shape in zip(collected.reducers, outputs, shapes, strict=True)
     )
+    for one in found:
+        if not one.open:
+            remember_plan(_choice(collected, one, sites))
+    return found
+
+
+def _choice(collected: Collected, found: Plan, sites: tuple[Site, ...]) -> PlanChoice:
+    """What there is to say of a plan that is final."""
+    reducer, sizes = found.reducer, (found.slots, found.shape.group)
+    if found.rowwise:
+        return PlanChoice(collected.kernel, reducer.name, PlanKind.ROWS, *sizes)
+    reason = asked_for() or no_rows(reducer, sites)
+    if not reason:
+        reason = "no way of sharing comes out even, or a loop updates reducers that share otherwise"
+    elif not asked_for() and all(site.needs_layout for site in _sites_of(reducer, sites)):
+        closed = not_open(reducer, found.threads, found.lanes, found.outputs, found.chunk)
+        reason = f"{reason}, and {closed}"
+    return PlanChoice(collected.kernel, reducer.name, PlanKind.WIDE, *sizes, reason)
 
 
 def _plan_one(

@@ -22,6 +22,7 @@ import numpy as np
 
 from reducer_compat import marker, monoids, tree
 from reducer_compat.adapter import adapter
+from reducer_compat.choice import PlanChoice, PlanKind, remember_plan
 from reducer_compat.passes import build
 from reducer_compat.passes.bits import Pairs, moved
 from reducer_compat.passes.guard import owner
@@ -102,7 +103,7 @@ def marked(op: Op, partial: Any, exchange: Any, sizes: tuple[int, int], thread: 
 
 
 def writers(count: int, write: Callable[[Any], Any]) -> Any:
-    """Combine what `count` writers handed over; `write` stores the part of one of them.
+    """Combine what `count` writers handed over; `write` stores the part of one of them, and a seed.
 
     A mark, which becomes one store when `project` knows how many writers there are.
     """
@@ -121,9 +122,21 @@ def _projected(func: Any) -> Any:
     if not handovers:
         return func
     updates = _updates(func.body)
-    found = [one for hand in handovers if (one := _projection(hand, updates))]
+    judged = [(hand, _projection(hand, updates)) for hand in handovers]
+    found = [one for _, one in judged if isinstance(one, Projection)]
+    kernel = str(func.attrs["global_symbol"])
+    for hand, one in judged:
+        remember_plan(_choice(kernel, hand, one))
     exchanges = [(hand, _of(found, hand.partial)) for hand in handovers]
     return tree.rewritten(func, lambda stmt: _rewritten(stmt, found, exchanges))
+
+
+def _choice(kernel: str, hand: Handover, found: Projection | str) -> PlanChoice:
+    reducer = str(hand.partial.name).removesuffix("_partial")
+    if isinstance(found, str):
+        sizes = (hand.outputs, hand.threads)
+        return PlanChoice(kernel, reducer, PlanKind.WIDE, *sizes, found)
+    return PlanChoice(kernel, reducer, PlanKind.LAYOUT, found.slots, 1 << len(found.members))
 
 
 def _handover(stmt: Any) -> Handover | None:
@@ -232,11 +245,16 @@ def _evaluate(expr: Any, env: Sequence[tuple[Any, Array]]) -> Any:
     raise LookupError(kind)
 
 
-def _projection(handover: Handover, updates: list[_Update]) -> Projection | None:
+def _projection(handover: Handover, updates: list[_Update]) -> Projection | str:
+    """How a reducer is narrowed, or why it is not."""
     mine = [u for u in updates if u.partial.data.same_as(handover.partial.data)]
     arrays = [(u.outputs, u.owners) for u in mine if u.outputs is not None and u.owners is not None]
-    if not mine or len(arrays) < len(mine) or handover.threads & (handover.threads - 1):
-        return None
+    if not mine:
+        return "layout inference left no update of it"
+    if len(arrays) < len(mine):
+        return "the outputs of an update cannot be listed: they are many, or depend on data"
+    if handover.threads & (handover.threads - 1):
+        return f"{handover.threads} threads are no power of two"
     outputs = np.concatenate([array for array, _ in arrays])
     owners = np.concatenate([array for _, array in arrays])
     fixed: list[tuple[int, int]] = []
@@ -249,7 +267,7 @@ def _projection(handover: Handover, updates: list[_Update]) -> Projection | None
             fixed.append((bit, place))
     free = tuple(b for b in range(_bits(handover.outputs)) if b not in dict(fixed))
     if not fixed:
-        return None
+        return "in the layout that TileLang chose any thread may see any output"
     partial = build.buffer(
         str(handover.partial.name), 1 << len(free), str(handover.partial.dtype), "local"
     )
@@ -318,17 +336,20 @@ def _of(found: list[Projection], partial: Any) -> Projection | None:
 def _writers(loop: Any, exchanges: Exchanges) -> Any:
     """One store of what all writers of an output handed over."""
     store, var = loop.body, loop.loop_var
-    exchange = store.value.buffer
-    hand, mine = next(
-        (hand, mine) for hand, mine in exchanges if hand.exchange.data.same_as(exchange.data)
+    hand, mine, handed = next(
+        (hand, mine, load)
+        for load in tree.loads(store.value)
+        for hand, mine in exchanges
+        if hand.exchange.data.same_as(load.buffer.data)
     )
-    output = adapter().simplify(_at(store.value.indices[0], var, 0))
+    seed = [load for load in tree.loads(store.value) if not load.same_as(handed)]
+    output = adapter().simplify(_at(handed.indices[0], var, 0))
     count, place = (loop.extent, output) if mine is None else (mine.writers, mine.place(output))
-    terms = [
-        build.load(exchange, adapter().simplify(place + writer * hand.outputs))
+    parts = [
+        build.load(handed.buffer, adapter().simplify(place + writer * hand.outputs))
         for writer in range(tree.constant(count) or 1)
     ]
-    return build.store(store.buffer, monoids.combine_all(hand.op, terms), *store.indices)
+    return build.store(store.buffer, monoids.combine_all(hand.op, [*seed, *parts]), *store.indices)
 
 
 def _at(index: Any, var: Any, value: int) -> Any:
