@@ -29,7 +29,7 @@ from reducer_compat.passes.recognize import uses_reducers
 
 Replace = Callable[[Any, str, Any], None]
 #: What decides whether the contents of an object's caches are still good.
-State = tuple[int, str, str]
+State = tuple[object, str, str]
 
 #: Live objects whose caches were filled under us, by identity: dataclasses have no hash.
 _OBJECTS: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
@@ -37,9 +37,8 @@ _OBJECTS: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 _FILLED_UNDER = "_reducer_compat_state"
 #: What a key of 0.1.11's frontend cache is made of.
 _BY_SOURCE = "_frontend_cache_key_data"
-#: Installing and uninstalling begin a new one.
-_GENERATIONS = itertools.count(1)
-_generation = 0
+#: Installing and uninstalling begin a new one, which no other copy of this module has.
+_generation = object()
 
 
 @functools.lru_cache(maxsize=1)
@@ -85,7 +84,7 @@ def patch(replace: Replace) -> None:
 def forget_objects() -> None:
     """Empty the caches of the live objects that were filled under us, and of those being filled."""
     global _generation
-    _generation = next(_GENERATIONS)
+    _generation = object()
     for held in list(_OBJECTS.values()):
         _forget(held)
 

@@ -7,6 +7,8 @@ what is wrong with TileLang is said before anything else is asked of the environ
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +19,8 @@ from reducer_compat.choice import Choice, PlanChoice, choices, plans
 from reducer_compat.ladder import Descent, descents
 from reducer_compat.modes import Mode, mode
 from reducer_compat.verdict import Verdict, history
+
+Replace = Callable[[Any, str, Any], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +48,53 @@ class Status:
     plans: tuple[PlanChoice, ...]
 
 
+#: On the `tilelang` module: what was replaced in it. There it is found again by a second copy of
+#: this package, as `importlib.reload` or a cleared `sys.modules` makes one.
+_HELD = "_reducer_compat_patches"
+#: This copy.
+_COPY = object()
+
+
 @dataclass
 class _Patches:
-    """Attributes that were replaced, so that they can be put back."""
+    """Attributes that were replaced, so that they can be put back, and the copy that did so."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     saved: list[tuple[Any, str, Any]] = field(default_factory=list)
+    copy: object = None
+
+    def __post_init__(self) -> None:
+        """A process that is forked while another thread installs would inherit half of it."""
+        os.register_at_fork(
+            before=self.lock.acquire,
+            after_in_parent=self.lock.release,
+            after_in_child=self.lock.release,
+        )
 
     def replace(self, owner: Any, name: str, value: Any) -> None:
-        self.saved.append((owner, name, owner.__dict__.get(name, _ABSENT)))
+        self.saved.append((owner, name, owner.__dict__.get(name, self)))
         setattr(owner, name, value)
 
     def restore(self) -> None:
         while self.saved:
             owner, name, value = self.saved.pop()
-            if value is _ABSENT:
+            if value is self:
                 delattr(owner, name)
             else:
                 setattr(owner, name, value)
 
 
-_ABSENT = object()
-_PATCHES = _Patches()
+def _patches() -> _Patches:
+    """What is replaced in the TileLang of this process; there is one, whatever imports this."""
+    found = _found()
+    if found is None:
+        found = adapter().tilelang.__dict__.setdefault(_HELD, _Patches())
+    return found
+
+
+def _found() -> _Patches | None:
+    """The same, where there is one; this imports nothing."""
+    return getattr(sys.modules.get("tilelang"), _HELD, None)
 
 
 def install() -> Status:
@@ -77,37 +106,42 @@ def install() -> Status:
     """
     if mode() is Mode.OFF:
         return status()
-    adapter()
-    with _PATCHES.lock:
-        if not _PATCHES.saved:
+    patches = _patches()
+    with patches.lock:
+        if not patches.saved or patches.copy is not _COPY:
+            patches.restore()
             try:
-                _patch_all()
+                _patch_all(patches.replace)
             except BaseException:
-                _PATCHES.restore()
+                patches.restore()
                 raise
+            patches.copy = _COPY
             _forget_objects()
     return status()
 
 
 def uninstall() -> Status:
     """Put TileLang back as it was."""
-    with _PATCHES.lock:
-        if _PATCHES.saved:
-            _PATCHES.restore()
-            _forget_objects()
+    patches = _found()
+    if patches is not None:
+        with patches.lock:
+            if patches.saved:
+                patches.restore()
+                _forget_objects()
     return status()
 
 
 def status() -> Status:
     """What is in place now."""
     chosen = mode()
-    release = "" if chosen is Mode.OFF and not _PATCHES.saved else str(adapter().release)
+    patches = _found()
+    saved = [] if patches is None else list(patches.saved)
+    release = "" if chosen is Mode.OFF and not saved else str(adapter().release)
     names = tuple(
-        f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
-        for owner, name, _ in _PATCHES.saved
+        f"{getattr(owner, '__name__', type(owner).__name__)}.{name}" for owner, name, _ in saved
     )
     kernels = (history(), choices(), descents(), plans())
-    return Status(bool(_PATCHES.saved), chosen, release, names, *kernels)
+    return Status(bool(saved), chosen, release, names, *kernels)
 
 
 def _forget_objects() -> None:
@@ -116,26 +150,26 @@ def _forget_objects() -> None:
     forget_objects()
 
 
-def _patch_all() -> None:
+def _patch_all(replace: Replace) -> None:
     from reducer_compat import baseline, cache
 
-    _patch_surface()
-    _patch_passes()
-    cache.patch(_PATCHES.replace)
-    baseline.patch(_PATCHES.replace)
+    _patch_surface(replace)
+    _patch_passes(replace)
+    cache.patch(replace)
+    baseline.patch(replace)
 
 
-def _patch_surface() -> None:
+def _patch_surface(replace: Replace) -> None:
     from tilelang.language.eager.builder import Builder
 
     from reducer_compat.surface import stores
 
     for module in _surface_modules():
         for name, function in _surface(module).items():
-            _PATCHES.replace(module, name, function)
-    _PATCHES.replace(Builder, "eval", stores.evaluate(Builder.eval))
-    _PATCHES.replace(Builder, "assign_slice", stores.assign_slice(Builder.assign_slice))
-    _PATCHES.replace(Builder, "aug_assign_slice", stores.aug_assign_slice(Builder.aug_assign_slice))
+            replace(module, name, function)
+    replace(Builder, "eval", stores.evaluate(Builder.eval))
+    replace(Builder, "assign_slice", stores.assign_slice(Builder.assign_slice))
+    replace(Builder, "aug_assign_slice", stores.aug_assign_slice(Builder.aug_assign_slice))
 
 
 def _surface_modules() -> list[Any]:
@@ -166,7 +200,7 @@ def _surface(module: Any) -> dict[str, Callable[..., Any]]:
     }
 
 
-def _patch_passes() -> None:
+def _patch_passes(replace: Replace) -> None:
     import tilelang.transform as transform
 
     from reducer_compat import retry
@@ -174,7 +208,7 @@ def _patch_passes() -> None:
     from reducer_compat.placed import placed
 
     for name, around in SPLICES.items():
-        _PATCHES.replace(transform, name, spliced(getattr(transform, name), around))
+        replace(transform, name, spliced(getattr(transform, name), around))
     for owner, names in adapter().pipelines():
         for name, wrap in zip(names, retry.WRAPS[len(names)], strict=True):
-            _PATCHES.replace(owner, name, placed(wrap(getattr(owner, name))))
+            replace(owner, name, placed(wrap(getattr(owner, name))))

@@ -175,6 +175,7 @@ WRONG: dict[str, dict[str, Callable[..., Any]]] = {
         "init": lambda acc: alloc(replication="some")
     },
     'combined by "mean", which is no reduction operation': {"init": lambda acc: alloc(op="mean")},
+    "a max of float8_e4m3fn is not supported": {"init": lambda acc: alloc(dtype="float8_e4m3fn")},
     "a reducer is combined by bitor, which float32 does not have": {
         "init": lambda acc: alloc(op="bitor")
     },

@@ -30,8 +30,8 @@ def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: str | No
         replication: v1's layout hint, "all" or "none"; it has no effect here.
 
     Raises:
-        ReducerError: `op` or `replication` is none of these, or a bitwise op has a float dtype
-            (RM217).
+        ReducerError: `op` or `replication` is none of these, a bitwise op has a float dtype
+            (RM217), or a max or min has one of 8 bits or less (RC004).
     """
     import tilelang.language as language
 
@@ -43,6 +43,11 @@ def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: str | No
     call = marker.build("alloc", marker.origin(buffer), str(op), replication or marker.NONE, where)
     adapter().evaluate(call)
     return buffer
+
+
+#: Ops that begin at an infinity, and the floats whose infinity TileLang can spell.
+_BOUNDED = frozenset({"max", "min"})
+_INFINITE = frozenset({"float16", "bfloat16", "float32", "float64"})
 
 
 def _check_alloc(op: str, dtype: str, replication: str | None, where: str) -> None:
@@ -60,6 +65,13 @@ def _check_alloc(op: str, dtype: str, replication: str | None, where: str) -> No
             "dtype",
             where,
             "use an integer dtype",
+        )
+    if op in _BOUNDED and is_float(dtype) and dtype not in _INFINITE:
+        raise refusal(
+            "RC004",
+            f"a {op} of {dtype} is not supported: TileLang has no infinity of it to begin with",
+            where,
+            "use a reducer of float16 or float32, and convert its result",
         )
     if replication not in (None, "all", "none"):
         raise refusal(

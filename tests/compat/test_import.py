@@ -1,0 +1,207 @@
+"""However and however often the package is imported, TileLang is changed once, and wholly."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: A row sum in v1 syntax; `right()` lowers it and runs it in the interpreter.
+KERNEL = """
+import numpy as np
+
+def row_sum():
+    import tilelang.language as T
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8, 32), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=128):
+            acc = T.alloc_reducer((8,), "float32", op="sum", replication="all")
+            T.clear(acc)
+            for i, j in T.Parallel(8, 32):
+                acc[i] += A[i, j]
+            T.finalize_reducer(acc)
+            T.copy(acc, B)
+
+    return kernel
+
+def right():
+    from reducer_compat import simt
+    A = np.arange(256, dtype="float32").reshape(8, 32)
+    return bool((simt.run(row_sum(), A) == A.sum(1)).all())
+
+def work(turn):
+    return right()
+"""
+
+TWO_THREADS = """
+import threading
+start, found = threading.Barrier(2), []
+def work():
+    start.wait()
+    import reducer_compat
+    found.append(reducer_compat.status().patched)
+threads = [threading.Thread(target=work) for _ in range(2)]
+[thread.start() for thread in threads]
+[thread.join(120) for thread in threads]
+assert len(found) == 2 and found[0] == found[1] and found[0]
+assert len(set(found[0])) == len(found[0])
+assert right()
+"""
+
+TWO_THREADS_BESIDE_TILELANG = """
+import importlib, threading
+start, found = threading.Barrier(2), []
+def work(name):
+    start.wait()
+    found.append(importlib.import_module(name))
+threads = [threading.Thread(target=work, args=(name,)) for name in ("tilelang", "reducer_compat")]
+[thread.start() for thread in threads]
+[thread.join(120) for thread in threads]
+assert len(found) == 2
+assert right()
+"""
+
+BEFORE_TILELANG = """
+import reducer_compat
+import tilelang, tilelang.language
+assert reducer_compat.status().installed
+assert right()
+"""
+
+AFTER_TILELANG = """
+import tilelang, tilelang.language
+held = tilelang.language.alloc_reducer
+import reducer_compat
+assert tilelang.language.alloc_reducer is not held
+assert right()
+"""
+
+RELOADED = """
+import importlib, reducer_compat
+before = reducer_compat.status().patched
+again = importlib.reload(reducer_compat)
+assert again is reducer_compat and again.status().patched == before
+assert right()
+reducer_compat.uninstall()
+import tilelang.language as T
+assert "reducer_compat" not in T.finalize_reducer.__module__
+"""
+
+RELOADED_IN_PARTS = """
+import importlib, sys, reducer_compat, tilelang.language as T
+stock = T.finalize_reducer.__wrapped__
+before = reducer_compat.status().patched
+for name in ("reducer_compat.surface.language", "reducer_compat.cache", "reducer_compat.install"):
+    importlib.reload(sys.modules[name])
+importlib.reload(reducer_compat)
+assert reducer_compat.status().patched == before
+assert T.finalize_reducer.__wrapped__ is not stock, "the reloaded function is in place"
+assert right()
+reducer_compat.uninstall()
+assert "reducer_compat" not in T.finalize_reducer.__module__
+"""
+
+IMPORTED_ANEW = """
+import sys, reducer_compat, tilelang.language as T
+before = reducer_compat.status().patched
+for name in [name for name in sys.modules if name.split(".")[0] == "reducer_compat"]:
+    del sys.modules[name]
+import reducer_compat as other
+assert other is not reducer_compat
+assert other.status().patched == before
+assert right()
+other.uninstall()
+assert not other.status().installed
+assert "reducer_compat" not in T.finalize_reducer.__module__
+"""
+
+FORKED = """
+import os, reducer_compat
+assert right()
+child = os.fork()
+if not child:
+    ours = reducer_compat.status().installed and right()
+    reducer_compat.uninstall()
+    reducer_compat.install()
+    os._exit(0 if ours and right() else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert reducer_compat.status().installed and right()
+"""
+
+FORKED_WHILE_INSTALLING = """
+import os, threading, time
+import reducer_compat
+from reducer_compat import cache
+reducer_compat.uninstall()
+inside, patch = threading.Event(), cache.patch
+def slow(replace):
+    inside.set()
+    time.sleep(1)
+    patch(replace)
+cache.patch = slow
+thread = threading.Thread(target=reducer_compat.install)
+thread.start()
+inside.wait(60)
+child = os.fork()
+if not child:
+    whole = reducer_compat.install().patched
+    os._exit(0 if any("_generate_key" in name for name in whole) and right() else 1)
+assert os.waitpid(child, 0)[1] == 0
+thread.join()
+"""
+
+POOLED = """
+import multiprocessing, reducer_compat
+for method in ("fork", "forkserver"):
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.map(work, range(3)) == [True] * 3
+"""
+
+SCRIPTS = {
+    "two threads": TWO_THREADS,
+    "two threads, one imports TileLang": TWO_THREADS_BESIDE_TILELANG,
+    "before TileLang": BEFORE_TILELANG,
+    "after TileLang": AFTER_TILELANG,
+    "reloaded": RELOADED,
+    "reloaded in parts": RELOADED_IN_PARTS,
+    "imported anew": IMPORTED_ANEW,
+    "forked": FORKED,
+    "forked while installing": FORKED_WHILE_INSTALLING,
+    "in a pool of processes": POOLED,
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS, ids=str)
+def test_an_import_changes_tilelang_once_and_wholly(name: str, tmp_path: Path) -> None:
+    done = run(tmp_path, f"{KERNEL}\nif __name__ == '__main__':\n{indented(SCRIPTS[name])}")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def indented(text: str) -> str:
+    return textwrap.indent(text, "    ")
+
+
+def run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+    path = folder / "script.py"
+    path.write_text(text)
+    return subprocess.run(
+        [sys.executable, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+        env=paths(),
+    )
+
+
+def paths() -> dict[str, str]:
+    held = os.environ.get("PYTHONPATH", "")
+    own = [held, str(ROOT / "rules"), str(ROOT / "compat")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, own))}
