@@ -7,6 +7,7 @@ description, so that other faults still show.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -127,12 +128,43 @@ def _epoch_inside_a_pipeline(kernel: Kernel, verdict: Verdict) -> bool:
     )
 
 
+def _shared_anew(kernel: Kernel, verdict: Verdict) -> bool:
+    """A race with the copy into a tile, where tiles differ in dtype."""
+    dtypes = {buffer.dtype for buffer in kernel.buffers if buffer.scope == "shared"}
+    written = _COPY.search(verdict.detail)
+    return len(dtypes) > 1 and verdict.detail.startswith("race: ") and written is not None
+
+
+def _stuck(kernel: Kernel, verdict: Verdict) -> bool:
+    """Producers or consumers of a warp-specialized kernel that wait for ever."""
+    waits = verdict.detail.startswith("divergent-barrier: waits for mbarrier")
+    return waits and _specialized(kernel)
+
+
 def _counted_off(kernel: Kernel, verdict: Verdict) -> bool:
     """The runtime saw in a warp-specialized kernel that an epoch is divided, or counted it."""
     return _specialized(kernel) and verdict.detail.startswith(("RC003", "RC006"))
 
 
+#: The statement that raced, where it is the copy into a tile; results and partials are no tiles.
+_COPY = re.compile(r"\| A\d+_s\[[^]]*\] = ")
+
 KNOWN = (
+    Known(
+        "bulk copy without an arrival",
+        "on these releases nothing arrives at the barrier of a warp-specialized copy of a "
+        "contiguous tile, reducers or not (test_fuzz_limits.py)",
+        ("fault",),
+        _stuck,
+        releases=("0.1.9", "0.1.10", "0.1.11", "0.1.12"),
+    ),
+    Known(
+        "tiles of different dtypes in one place",
+        "TileLang puts tiles that live one after the other into the same memory, and leaves a "
+        "barrier out where equal elements, not bytes, are a thread's own (test_fuzz_limits.py)",
+        ("fault",),
+        _shared_anew,
+    ),
     Known(
         "native: small fragment tile",
         "TileLang 0.1.14 and 0.1.15 derive no collective where a loop over fragments has fewer "

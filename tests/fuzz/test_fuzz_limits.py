@@ -154,3 +154,64 @@ def test_registers_of_a_warp_specialized_tile_are_counted_from_the_producers() -
         report = simt.execute(doubled(2), given, target="sm_90").report
         assert simt.execute(doubled(2), given, target="sm_75").report.ok
     assert bool(report.of("out-of-bounds")) == (Release.parse("0.1.11") <= RELEASE), str(report)
+
+
+def repeated() -> Any:
+    """A contiguous tile that is copied anew in each turn of a pipeline: no reducer."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((2048,), "float32"), B: T.Tensor((2048,), "float32")):
+        with T.Kernel(1, threads=128):
+            shared = T.alloc_shared((2048,), "float32")
+            for _ in T.Pipelined(3, num_stages=1):
+                T.copy(A[0:2048], shared)
+                for i in T.Parallel(2048):
+                    B[i] = shared[i]
+
+    return kernel
+
+
+def test_consumers_wait_for_ever_for_a_contiguous_tile() -> None:
+    """From 0.1.9 to 0.1.12 nothing arrives at the barrier of a warp-specialized bulk copy."""
+    given = np.ones(2048, np.float32)
+    with tilelang_alone():
+        report = simt.execute(repeated(), given, target="sm_90").report
+        assert simt.execute(repeated(), given, target="sm_75").report.ok
+    stuck = Release.parse("0.1.9") <= RELEASE <= Release.parse("0.1.12")
+    assert bool(report.of("divergent-barrier")) == stuck, str(report)
+
+
+# -- shared memory ----------------------------------------------------------------------------
+
+
+def reused(width: str) -> Any:
+    """Two tiles that live one after the other, the first of bytes: no reducer."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((16, 4), "uint8"),
+        B: T.Tensor((1,), width),
+        C: T.Tensor((2,), "uint8"),
+        D: T.Tensor((1,), width),
+    ):
+        with T.Kernel(1, threads=32):
+            first = T.alloc_shared((16, 4), "uint8")
+            second = T.alloc_shared((1,), width)
+            thread = T.get_thread_binding()
+            T.copy(A, first)
+            if thread < 2:
+                C[thread] = first[0, thread]
+            T.copy(B, second)
+            for i in T.Parallel(1):
+                D[i] = second[i]
+
+    return kernel
+
+
+@pytest.mark.parametrize(("width", "raced"), [("float32", True), ("uint8", False)])
+def test_tiles_of_different_dtypes_share_memory_without_a_barrier(width: str, raced: bool) -> None:
+    """TileLang compares the elements, not the bytes, that threads touch: element 0 is 0 of both."""
+    given = np.ones((16, 4), np.uint8), np.ones(1, width)
+    with tilelang_alone():
+        report = simt.execute(reused(width), *given, out_idx=[2, 3]).report
+    assert bool(report.of("race")) == raced, str(report)
