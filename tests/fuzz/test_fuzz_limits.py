@@ -127,6 +127,50 @@ def test_ours_counts_every_contribution_of_a_small_fragment_tile(rows: int, colu
     assert _sums(rows, columns, "fragment") == [float(columns)] * rows
 
 
+def two_indices(rows: int, columns: int) -> Any:
+    """Two sites of one loop: one that numbers the outputs by axes, and one that does not."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((rows, columns, 4), "float32"), B: T.Tensor((rows, columns), "float32")):
+        with T.Kernel(1, threads=128):
+            acc = T.alloc_reducer((rows, columns), "float32")
+            result = T.alloc_fragment((rows, columns), "float32")
+            T.reducer_init(acc)
+            for i, j, k in T.Parallel(rows, columns, 4):
+                T.reducer_update(acc[j, 0], A[0, j, k])
+                T.reducer_update(acc[i, j], A[i, j, k])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel
+
+
+def _of_two_indices(rows: int, columns: int) -> tuple[list[list[float]], list[list[float]]]:
+    """What comes out for ones, and what should."""
+    wanted = np.full((rows, columns), 4.0)
+    wanted[:columns, 0] += rows * 4
+    got = simt.run(two_indices(rows, columns), np.ones((rows, columns, 4), np.float32))
+    return got.tolist(), wanted.tolist()
+
+
+@needs_native
+def test_native_is_wrong_where_sites_differ_and_outputs_are_too_many_for_its_baseline() -> None:
+    """With 128 outputs the sites fall back to a partial for each thread, which 384 are too many
+    for: instead of the error, the plan of one site is taken for both."""
+    with tilelang_alone():
+        got, wanted = _of_two_indices(32, 12)
+        assert got != wanted
+        assert [got[0][0], wanted[0][0], got[0][1], wanted[0][1]] == [16, 132, 16, 4]
+        got, wanted = _of_two_indices(16, 8)
+        assert got == wanted
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(32, 12), (16, 8)])
+def test_ours_is_right_where_sites_differ(rows: int, columns: int) -> None:
+    got, wanted = _of_two_indices(rows, columns)
+    assert got == wanted
+
+
 # -- warp specialization ----------------------------------------------------------------------
 
 
