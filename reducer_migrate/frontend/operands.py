@@ -7,7 +7,14 @@ from collections.abc import Callable
 
 from reducer_migrate.frontend.buffers import Buffer
 from reducer_migrate.frontend.scopes import Scope
-from reducer_migrate.frontend.syntax import all_below, bound_names, called, names_in, same_scope
+from reducer_migrate.frontend.syntax import (
+    all_below,
+    argument,
+    bound_names,
+    called,
+    names_in,
+    same_scope,
+)
 from reducer_rules.timeline import Operands
 
 #: Operations that take a fragment in whatever layout the loops give it.
@@ -38,6 +45,18 @@ def operands_of(
 def has_collective(scope: Scope, buffers: dict[str, Buffer]) -> bool:
     """Whether some fragment of the function gets a layout of its own."""
     return _is_operand(scope, buffers) or _broadcast(scope, buffers)
+
+
+def copies_to_shared(loop: ast.For, buffers: dict[str, Buffer]) -> bool:
+    """Whether the body of a loop copies to shared memory."""
+    targets = (
+        argument(node, 1, "dst")
+        for node in same_scope(loop.body)
+        if isinstance(node, ast.Call) and called(node) == "copy"
+    )
+    whole = (each.value if isinstance(each, ast.Subscript) else each for each in targets)
+    names = {each.id for each in whole if isinstance(each, ast.Name)}
+    return any(buffers[name].kind == "alloc_shared" for name in names & set(buffers))
 
 
 def _is_operand(scope: Scope, buffers: dict[str, Buffer]) -> bool:

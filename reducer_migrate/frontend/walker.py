@@ -26,7 +26,7 @@ from reducer_migrate.frontend.free import (
     pattern_values,
 )
 from reducer_migrate.frontend.launch import threads_of, warp_specialized
-from reducer_migrate.frontend.operands import has_collective, operands_of
+from reducer_migrate.frontend.operands import copies_to_shared, has_collective, operands_of
 from reducer_migrate.frontend.rows import reduced_rows, row_values, updated_rows
 from reducer_migrate.frontend.scopes import Scope, allocates
 from reducer_migrate.frontend.syntax import (
@@ -969,7 +969,8 @@ class _Walker:
             given = argument(node.iter, len(node.iter.args), "num_stages")
             stages = 0 if given is None else values.static_int(given, self._scope)
         names = tuple(bound_names(node.target))
-        return Loop(self._frame(None), kind, span_of(node), names, extents, stages)
+        staged = kind is LoopKind.PIPELINED and copies_to_shared(node, self._buffers)
+        return Loop(self._frame(None), kind, span_of(node), names, extents, stages, staged)
 
     def _loop_kind(self, iterable: ast.expr) -> LoopKind:
         name = called(iterable)

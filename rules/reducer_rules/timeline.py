@@ -52,7 +52,10 @@ class Condition(Enum):
 
 
 class Loop(NamedTuple):
-    """One loop around an event. `ident` is unique per loop statement in the function."""
+    """One loop around an event. `ident` is unique per loop statement in the function.
+
+    `stages` is None where it is not static; `staged` says that the loop copies to shared memory.
+    """
 
     ident: int
     kind: LoopKind
@@ -60,6 +63,7 @@ class Loop(NamedTuple):
     variables: tuple[str, ...] = ()
     extents: tuple[int | None, ...] = ()
     stages: int | None = None
+    staged: bool = False
 
 
 class Branch(NamedTuple):

@@ -79,3 +79,21 @@ def test_fragments_that_are_indexed_in_different_orders() -> None:
 def test_an_operation_that_lays_the_fragment_out(operation: str) -> None:
     assert tiles(LOOP, TILE + operation + "\n") == [()]
     assert tiles(LOOP, TILE + "T.clear(tile)\n") == [("i", "j")]
+
+
+@pytest.mark.parametrize(
+    ("copy", "staged"),
+    [
+        ("T.copy(A, s)", True),
+        ("T.copy(A[0, 0], s[0:4, 0:8])", True),
+        ("T.copy(A, f)", False),
+        ("T.copy(s, f)", False),
+    ],
+)
+def test_pipelines_that_copy_to_shared_memory(copy: str, staged: bool) -> None:
+    before = 's = T.alloc_shared((4, 8), "float32")\nf = T.alloc_fragment((4, 8), "float32")\n'
+    body = "for k in T.Pipelined(4, num_stages=2):\n    COPY\n    for i in T.Parallel(4):\n"
+    body = body.replace("COPY", copy) + "        acc[i] += s[i, 0]\n"
+    (reducer,) = unit(kernel(before + ACC + body, HEAD)).reducers
+    (update,) = reducer.timeline.updates
+    assert [loop.staged for loop in update.loops] == [staged, False]

@@ -7,6 +7,7 @@ description, so that other faults still show.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -14,15 +15,19 @@ from tests.fuzz.expression import mentions
 from tests.fuzz.kernel import (
     Kernel,
     Loop,
-    Open,
     Stmt,
     Store,
     Update,
-    children,
     expressions,
     walk,
 )
-from tests.fuzz.verdict import LANES, Verdict
+from tests.fuzz.verdict import Verdict
+
+#: The statement that raced, where it is the copy into a tile; results and partials are no tiles.
+_COPY = re.compile(r"\| (A\d+_s)\[[^]]*\] = ")
+
+#: Outputs, at most, of a reducer for which native v2 can keep a partial in each thread.
+_BASELINE = 256
 
 
 @dataclass(frozen=True)
@@ -54,44 +59,11 @@ def explanation(kernel: Kernel, release: str, lane: str, verdict: Verdict) -> st
 # -- what is asked of a kernel ----------------------------------------------------------------
 
 
-def _paths(
-    body: tuple[Stmt, ...], around: tuple[Loop, ...] = ()
-) -> Iterator[tuple[Stmt, tuple[Loop, ...]]]:
-    """Every statement with the loops around it."""
-    for stmt in body:
-        yield stmt, around
-        inner = (*around, stmt) if isinstance(stmt, Loop) else around
-        for part in children(stmt):
-            yield from _paths(part, inner)
-
-
 def _specialized(kernel: Kernel) -> bool:
     """Whether TileLang may specialize warps."""
     return kernel.arch == "sm_90" and any(
         isinstance(stmt, Loop) and stmt.kind == "pipelined" for stmt in walk(kernel.body)
     )
-
-
-def _epoch_around_a_pipeline(kernel: Kernel, verdict: Verdict) -> bool:
-    """An epoch with a part outside the pipelined loop, or with a loop around the pipeline."""
-    if not _specialized(kernel):
-        return False
-    paths = list(_paths(kernel.body))
-    for reducer in kernel.reducers:
-        opened = next(a for s, a in paths if isinstance(s, Open) and s.reducer == reducer.name)
-        sites = [a for s, a in paths if isinstance(s, Update) and s.reducer == reducer.name]
-        inside = [
-            [loop.kind for loop in around[len(opened) :] if not loop.parallel] for around in sites
-        ]
-        piped = [kinds for kinds in inside if "pipelined" in kinds]
-        if piped and (len(piped) < len(inside) or any(kinds != ["pipelined"] for kinds in piped)):
-            return True
-    return False
-
-
-def _reads_fragments(kernel: Kernel, verdict: Verdict) -> bool:
-    """A warp-specialized kernel with a loop of updates over fragments or results."""
-    return _specialized(kernel) and any(_over_fragments(kernel))
 
 
 def _small_fragment_tile(kernel: Kernel, verdict: Verdict) -> bool:
@@ -119,20 +91,62 @@ def _touched(body: list[Stmt]) -> set[str]:
     return found
 
 
-def _epoch_inside_a_pipeline(kernel: Kernel, verdict: Verdict) -> bool:
-    """A whole epoch in the body of a pipelined loop."""
+def _shared_anew(kernel: Kernel, verdict: Verdict) -> bool:
+    """A race of the copy into a tile with an access to a tile of another dtype."""
+    written = _COPY.search(verdict.detail)
+    if written is None or not verdict.detail.startswith("race: "):
+        return False
+    dtypes = {b.name: b.dtype for b in kernel.buffers if b.scope == "shared"}
+    before = verdict.detail[: written.start()]
     return any(
-        isinstance(stmt, Open) and any(loop.kind == "pipelined" for loop in around)
-        for stmt, around in _paths(kernel.body)
+        dtype != dtypes.get(written[1]) and f"{name}[" in before for name, dtype in dtypes.items()
     )
 
 
-def _counted_off(kernel: Kernel, verdict: Verdict) -> bool:
-    """The runtime saw in a warp-specialized kernel that an epoch is divided, or counted it."""
-    return _specialized(kernel) and verdict.detail.startswith(("RC003", "RC006"))
+def _sites_differ(kernel: Kernel, verdict: Verdict) -> bool:
+    """A loop with two updates of a reducer of more than 256 outputs at different indices."""
+    for loop in (stmt for stmt in walk(kernel.body) if isinstance(stmt, Loop) and stmt.parallel):
+        places: dict[str, set[object]] = {}
+        for stmt in walk(loop.body):
+            if isinstance(stmt, Update):
+                places.setdefault(stmt.reducer, set()).add(stmt.indices)
+        for name, found in places.items():
+            if len(found) > 1 and math.prod(kernel.reducer(name).shape) > _BASELINE:
+                return True
+    return False
+
+
+def _stuck(kernel: Kernel, verdict: Verdict) -> bool:
+    """Producers or consumers of a warp-specialized kernel that wait for ever."""
+    waits = verdict.detail.startswith("divergent-barrier: waits for mbarrier")
+    return waits and _specialized(kernel)
 
 
 KNOWN = (
+    Known(
+        "native: sites that differ",
+        "where two sites of a loop have different indices, TileLang 0.1.14 and 0.1.15 fall back to "
+        "a partial for each thread and output; with more than 256 outputs they take the plan of one "
+        "site instead (test_fuzz_limits.py)",
+        ("wrong",),
+        _sites_differ,
+        lanes=("native",),
+    ),
+    Known(
+        "bulk copy without an arrival",
+        "on these releases nothing arrives at the barrier of a warp-specialized copy of a "
+        "contiguous tile, reducers or not (test_fuzz_limits.py)",
+        ("fault",),
+        _stuck,
+        releases=("0.1.9", "0.1.10", "0.1.11", "0.1.12"),
+    ),
+    Known(
+        "tiles of different dtypes in one place",
+        "TileLang puts tiles that live one after the other into the same memory, and leaves a "
+        "barrier out where equal elements, not bytes, are a thread's own (test_fuzz_limits.py)",
+        ("fault",),
+        _shared_anew,
+    ),
     Known(
         "native: small fragment tile",
         "TileLang 0.1.14 and 0.1.15 derive no collective where a loop over fragments has fewer "
@@ -141,36 +155,5 @@ KNOWN = (
         ("wrong",),
         _small_fragment_tile,
         lanes=("native",),
-    ),
-    Known(
-        "epoch around a warp-specialized pipeline",
-        "contributions outside the pipelined loop are made by other threads than the finalize "
-        "combines, and an opening before a loop around the pipeline is repeated in it; native "
-        "loses the former too",
-        ("wrong", "fault"),
-        _epoch_around_a_pipeline,
-    ),
-    Known(
-        "refused under warp specialization",
-        "updates before the pipelined loop are run by other threads than those that finalize: the "
-        "runtime counts that, and compiles nothing",
-        ("refused",),
-        _counted_off,
-    ),
-    Known(
-        "guards of warp-specialized updates",
-        "on these releases a loop layout counts the threads of the consumers from the producers' "
-        "on, and an update that waits for it is guarded away",
-        ("wrong", "fault"),
-        _reads_fragments,
-        releases=("0.1.11", "0.1.12"),
-    ),
-    Known(
-        "epoch inside a pipeline",
-        "TileLang gives a partial that one stage writes and another reads one version for each "
-        "stage, and the marker of an update does not follow",
-        ("refused", "error", "wrong"),
-        _epoch_inside_a_pipeline,
-        lanes=tuple(lane for lane in LANES if lane != "native"),
     ),
 )

@@ -51,16 +51,18 @@ def everywhere(
 
 
 def in_turns(releases: Sequence[str], numbers: Sequence[int]) -> list[Share]:
-    """Every kernel on the newest release, in one of our lanes and natively, and on one other.
+    """Every kernel on the newest release, in one of our lanes and natively where it can be, and
+    on one other.
 
     The other is one of `releases` in turn, with one lane in turn. Numbers of releases and of
     lanes have no common divisor, or every release would only ever see some of the lanes.
     """
     newest, others = releases[-1], releases[:-1]
-    lanes = ("legacy", *TURNS, "auto")
+    lanes = ("legacy", *TURNS, "auto") if is_native(newest) else ("legacy", *TURNS)
+    alone = ("native",) if is_native(newest) else ()
     work = []
     for number in numbers:
-        work.append((newest, number, ("native", lanes[number % len(lanes)])))
+        work.append((newest, number, (*alone, lanes[number % len(lanes)])))
         if others:
             other, turn = others[number % len(others)], number // len(others)
             work.append((other, number, (_in_turn(turn, other),)))

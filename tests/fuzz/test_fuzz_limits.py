@@ -127,6 +127,50 @@ def test_ours_counts_every_contribution_of_a_small_fragment_tile(rows: int, colu
     assert _sums(rows, columns, "fragment") == [float(columns)] * rows
 
 
+def two_indices(rows: int, columns: int) -> Any:
+    """Two sites of one loop: one that numbers the outputs by axes, and one that does not."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((rows, columns, 4), "float32"), B: T.Tensor((rows, columns), "float32")):
+        with T.Kernel(1, threads=128):
+            acc = T.alloc_reducer((rows, columns), "float32")
+            result = T.alloc_fragment((rows, columns), "float32")
+            T.reducer_init(acc)
+            for i, j, k in T.Parallel(rows, columns, 4):
+                T.reducer_update(acc[j, 0], A[0, j, k])
+                T.reducer_update(acc[i, j], A[i, j, k])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel
+
+
+def _of_two_indices(rows: int, columns: int) -> tuple[list[list[float]], list[list[float]]]:
+    """What comes out for ones, and what should."""
+    wanted = np.full((rows, columns), 4.0)
+    wanted[:columns, 0] += rows * 4
+    got = simt.run(two_indices(rows, columns), np.ones((rows, columns, 4), np.float32))
+    return got.tolist(), wanted.tolist()
+
+
+@needs_native
+def test_native_is_wrong_where_sites_differ_and_outputs_are_too_many_for_its_baseline() -> None:
+    """With 128 outputs the sites fall back to a partial for each thread, which 384 are too many
+    for: instead of the error, the plan of one site is taken for both."""
+    with tilelang_alone():
+        got, wanted = _of_two_indices(32, 12)
+        assert got != wanted
+        assert [got[0][0], wanted[0][0], got[0][1], wanted[0][1]] == [16, 132, 16, 4]
+        got, wanted = _of_two_indices(16, 8)
+        assert got == wanted
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(32, 12), (16, 8)])
+def test_ours_is_right_where_sites_differ(rows: int, columns: int) -> None:
+    got, wanted = _of_two_indices(rows, columns)
+    assert got == wanted
+
+
 # -- warp specialization ----------------------------------------------------------------------
 
 
@@ -154,3 +198,64 @@ def test_registers_of_a_warp_specialized_tile_are_counted_from_the_producers() -
         report = simt.execute(doubled(2), given, target="sm_90").report
         assert simt.execute(doubled(2), given, target="sm_75").report.ok
     assert bool(report.of("out-of-bounds")) == (Release.parse("0.1.11") <= RELEASE), str(report)
+
+
+def repeated() -> Any:
+    """A contiguous tile that is copied anew in each turn of a pipeline: no reducer."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((2048,), "float32"), B: T.Tensor((2048,), "float32")):
+        with T.Kernel(1, threads=128):
+            shared = T.alloc_shared((2048,), "float32")
+            for _ in T.Pipelined(3, num_stages=1):
+                T.copy(A[0:2048], shared)
+                for i in T.Parallel(2048):
+                    B[i] = shared[i]
+
+    return kernel
+
+
+def test_consumers_wait_for_ever_for_a_contiguous_tile() -> None:
+    """From 0.1.9 to 0.1.12 nothing arrives at the barrier of a warp-specialized bulk copy."""
+    given = np.ones(2048, np.float32)
+    with tilelang_alone():
+        report = simt.execute(repeated(), given, target="sm_90").report
+        assert simt.execute(repeated(), given, target="sm_75").report.ok
+    stuck = Release.parse("0.1.9") <= RELEASE <= Release.parse("0.1.12")
+    assert bool(report.of("divergent-barrier")) == stuck, str(report)
+
+
+# -- shared memory ----------------------------------------------------------------------------
+
+
+def reused(width: str) -> Any:
+    """Two tiles that live one after the other, the first of bytes: no reducer."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((16, 4), "uint8"),
+        B: T.Tensor((1,), width),
+        C: T.Tensor((2,), "uint8"),
+        D: T.Tensor((1,), width),
+    ):
+        with T.Kernel(1, threads=32):
+            first = T.alloc_shared((16, 4), "uint8")
+            second = T.alloc_shared((1,), width)
+            thread = T.get_thread_binding()
+            T.copy(A, first)
+            if thread < 2:
+                C[thread] = first[0, thread]
+            T.copy(B, second)
+            for i in T.Parallel(1):
+                D[i] = second[i]
+
+    return kernel
+
+
+@pytest.mark.parametrize(("width", "raced"), [("float32", True), ("uint8", False)])
+def test_tiles_of_different_dtypes_share_memory_without_a_barrier(width: str, raced: bool) -> None:
+    """TileLang compares the elements, not the bytes, that threads touch: element 0 is 0 of both."""
+    given = np.ones((16, 4), np.uint8), np.ones(1, width)
+    with tilelang_alone():
+        report = simt.execute(reused(width), *given, out_idx=[2, 3]).report
+    assert bool(report.of("race")) == raced, str(report)

@@ -86,6 +86,9 @@ SMALL_TILES = ((4, 8), (2, 2), (16, 4), (1, 8), (8, 1), (4, 32), (4, 12), (8, 64
 #: What the sums of such a tile keep of it.
 KEPT = ("rows", "columns", "")
 
+#: Stages and targets of pipelines that have updates beside them.
+PIPELINES = ((1, "sm_90"), (2, "sm_90"), (0, "sm_90"), (2, "sm_80"))
+
 _V1 = (
     Case("sum of 8", "one_output", (128, (1, 8)), count=True),
     Case("max of 8", "one_output", (128, (1, 8), "max"), count=True),
@@ -176,6 +179,17 @@ _V2 = (
         (128, (4, 8)),
         config={"tl.reducer_force_baseline": True},
         since=NATIVE_V2,
+    ),
+    *(
+        Case(
+            f"v2 {place} a pipeline of {stages}, {arch}",
+            "beside_pipeline_v2",
+            (128, stages, place),
+            arch=arch,
+            since=NATIVE_V2,
+        )
+        for place in ("before", "after")
+        for stages, arch in PIPELINES
     ),
     *(
         Case(f"v2 {rows}x{columns}", "row_sums_v2", (128, (rows, columns)), since=NATIVE_V2)

@@ -544,3 +544,29 @@ def of_small_tile_v2(
             T.copy(total, B)
 
     return kernel
+
+
+def beside_pipeline_v2(threads: int, stages: int, place: str) -> Any:
+    """64 sums of 4 pipelined tiles of 16 x 64 and of 8 rows before the pipeline, or after it."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4, 16, 64), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=threads):
+            shared = T.alloc_shared((16, 64), "float32")
+            acc = T.alloc_reducer((64,), "float32")
+            result = T.alloc_fragment((64,), "float32")
+            T.reducer_init(acc)
+            if place == "before":
+                for i, j in T.Parallel(8, 64):
+                    T.reducer_update(acc[j], A[0, i, j])
+            for k in T.Pipelined(4, num_stages=stages):
+                T.copy(A[k, 0:16, 0:64], shared)
+                for i, j in T.Parallel(16, 64):
+                    T.reducer_update(acc[j], shared[i, j])
+            if place == "after":
+                for i, j in T.Parallel(8, 64):
+                    T.reducer_update(acc[j], A[0, i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel

@@ -11,7 +11,7 @@ from reducer_rules.catalogue import rule
 from reducer_rules.release import Release, between
 from reducer_rules.replication import replicas, threads_per_row
 from reducer_rules.rule import ReleaseRule
-from tests.releases.cases import KEPT, NATIVE_GRID, ROW_TILES, SMALL_TILES
+from tests.releases.cases import KEPT, NATIVE_GRID, PIPELINES, ROW_TILES, SMALL_TILES
 from tests.releases.conftest import Outcome, Probe
 
 NATIVE = between("0.1.14", "0.1.15")
@@ -220,6 +220,19 @@ def test_rm308_ways_out(probed: Probe, way: str) -> None:
     if probed.within(affected("RM308")):
         found = [o for name, o in probed.outcomes.items() if "small" in name and name.endswith(way)]
         assert [outcome.sums_to(8) for outcome in found] == [True]
+
+
+@pytest.mark.parametrize(("stages", "arch"), PIPELINES)
+def test_rm309_updates_beside_a_pipeline(probed: Probe, stages: int, arch: str) -> None:
+    if not probed.within(affected("RM309")):
+        return
+    before = probed[f"v2 before a pipeline of {stages}, {arch}"]
+    if arch == "sm_90" and stages > 0:
+        assert "unwritten-read" in before.faults
+        assert all(64 <= value < 72 for value in before.values)
+    else:
+        assert before.sums_to(72)
+    assert probed[f"v2 after a pipeline of {stages}, {arch}"].sums_to(72)
 
 
 def test_rm305_native_tiles_that_fail(probed: Probe) -> None:
