@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 _INTERRUPTED = 130
+#: The packages that are installed with this one, and lie elsewhere in its source tree.
+_BESIDE = ("reducer_rules", "reducer_compat")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -26,9 +28,19 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except Exception as error:
         if "--debug" in arguments:
             raise
-        click.echo(f"error: {type(error).__name__}: {error} (see --debug)", err=True)
+        click.echo(f"error: {_said(error)}", err=True)
         code = 2
     sys.exit(code)
+
+
+def _said(error: Exception) -> str:
+    """What is wrong; of a source tree that nobody installed, how to install it."""
+    if isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] in _BESIDE:
+        from pathlib import Path
+
+        tree = Path(__file__).resolve().parents[1]
+        return f"reducer_migrate runs from {tree}, which is not installed: pip install -e {tree}"
+    return f"{type(error).__name__}: {error} (see --debug)"
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -144,6 +144,8 @@ class Worker:
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise WorkerError(answer["error"]["kind"], answer["error"]["message"])
+        if answer.get("last"):
+            self.stop()
         return answer
 
     def _died(self, process: subprocess.Popen[str]) -> WorkerError:

@@ -263,3 +263,16 @@ def test_an_interrupt_ends_the_run_without_a_traceback(
     assert done.code == 130
     assert "Traceback" not in done.err
     assert Path("k.py").read_text() == V1
+
+
+def test_a_source_tree_that_is_not_installed_says_how_to_install_it() -> None:
+    root = Path(__file__).resolve().parents[2]
+    alone = "import sys; sys.modules['reducer_rules'] = None\n"
+    code = f"{alone}from reducer_migrate.__main__ import main\nmain(['k.py'])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"error: reducer_migrate runs from {root}, which is not installed: pip install -e {root}\n"
+    )

@@ -36,7 +36,10 @@ def main() -> None:
                 module = execute(request["path"], request["code"])
                 _answer(answers, _state())
             else:
-                _answer(answers, verify(module, Request(**request)))
+                answer = verify(module, Request(**request))
+                _answer(answers, answer)
+                if answer["last"]:
+                    break
         except Trouble as error:
             _answer(answers, _error(error.kind, str(error)))
         except Exception as error:
@@ -70,10 +73,11 @@ def verify(module: ModuleType, request: Request) -> dict[str, Any]:
     built = build(module, request.kernel, request.arguments)
     found = parameters(built.prim_func, request.sizes)
     sides: dict[str, Ran] = {}
-    answer = {
+    answer: dict[str, Any] = {
         "inputs": [str(parameter) for parameter in found if not parameter.output],
         "dtypes": {parameter.name: parameter.dtype for parameter in found if parameter.written},
         "sizes": symbols(built.prim_func, request.sizes),
+        "last": False,
     }
     for side, how in (("run", on_gpu if request.gpu else interpret), ("counted", count)):
         try:
@@ -83,6 +87,7 @@ def verify(module: ModuleType, request: Request) -> dict[str, Any]:
             if error.kind == "gpu":
                 raise
             answer[side] = _error(error.kind, str(error))
+            answer["last"] |= error.kind == "device"
         except Exception as error:
             answer[side] = _error("run", short(error))
     _save(request.into, sides)

@@ -12,11 +12,12 @@ and is answered `{"release": "0.1.13", "reducer_compat": true}`. Each other one 
 and is answered
 
     {"inputs": ["A[8] float32"], "dtypes": {OUTPUT: DTYPE}, "sizes": {NAME: int},
-     "run": {"faults": [TEXT]}, "counted": {"contributions": int}}
+     "run": {"faults": [TEXT]}, "counted": {"contributions": int}, "last": bool}
 
 The archive at `into` holds the outputs of every variant as `VARIANT/SIDE/NAME`, with SIDE `run`
 or `counted`. Whatever goes wrong is answered `{"error": {"kind": KIND, "message": TEXT}}`, in the
-place of a side or of the whole answer; the worker goes on.
+place of a side or of the whole answer; the worker goes on. After a `last` answer it ends: a
+fault of that kernel took the GPU from it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Trouble(Exception):  # noqa: N818 -- an answer, not a defect
     `kind` is one of `load` (the file cannot be executed), `missing` (an argument is not known),
     `build` (the function gives no kernel), `arguments` (shapes or arguments do not fit),
     `unsupported` (an operation that the interpreter does not know), `lower` (TileLang does not
-    compile it), `gpu` (no GPU) and `run`.
+    compile it), `gpu` (no GPU), `device` (a fault took the GPU from this process) and `run`.
     """
 
     def __init__(self, kind: str, message: str) -> None:

@@ -62,9 +62,13 @@ def on_gpu(built: Built, parameters: tuple[Parameter, ...], request: Request) ->
     """Compile a kernel for the GPU that torch sees, and run it on every variant of its inputs.
 
     Raises:
-        Trouble: torch sees no GPU, or the kernel does not compile or run.
+        Trouble: torch sees no GPU, or the kernel does not compile or run; of kind `device` where
+            a fault of the kernel took the GPU from this process.
     """
-    import torch
+    try:
+        import torch
+    except ImportError as error:
+        raise Trouble("gpu", f"kernels are launched with torch: {error}") from error
     from tilelang.cache import cached
 
     if not torch.cuda.is_available():
@@ -75,8 +79,22 @@ def on_gpu(built: Built, parameters: tuple[Parameter, ...], request: Request) ->
             func=built.prim_func, out_idx=own or None, pass_configs=_strings(built.pass_configs)
         )
         return Ran({v: _launch(kernel, own, parameters, request, v) for v in VARIANTS})
+    except Trouble:
+        raise
     except Exception as error:
-        raise Trouble("run", f"it fails on the GPU: {short(error)}") from error
+        kind = "device" if _is_lost() else "run"
+        raise Trouble(kind, f"it fails on the GPU: {short(error)}") from error
+
+
+def _is_lost() -> bool:
+    """Whether a fault of a kernel ended what this process can do on the GPU."""
+    import torch
+
+    try:
+        torch.cuda.synchronize()
+    except Exception:
+        return True
+    return False
 
 
 def _allocated(prim_func: Any, count: int) -> list[int]:

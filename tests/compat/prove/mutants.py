@@ -138,6 +138,7 @@ def _values(value: Any, place: str) -> Iterator[tuple[str, Any]]:
         yield from _loads(value, place, lambda load: load)
         yield f"{place} value:identity", tir.const(0, str(value.dtype))
         return
+    yield from _exchanged(value)
     if hasattr(value, "a") and hasattr(value, "b"):
         for one, other in ((value.a, value.b), (value.b, value.a)):
             yield f"{place} value:one side", one
@@ -145,6 +146,31 @@ def _values(value: Any, place: str) -> Iterator[tuple[str, Any]]:
                 rebuild = type(value)
                 yield from _loads(one, place, lambda load, r=rebuild, o=other: r(load, o))
         yield f"{place} operator:difference", value.a - value.b
+
+
+def _exchanged(value: Any) -> Iterator[tuple[str, Any]]:
+    """A value with one of its choices between lanes, or one of its shuffles, changed."""
+    tir = adapter().tir
+    found = tree.nodes(value)
+    for number, node in enumerate(n for n in found if isinstance(n, tir.Select)):
+        arms = (node.condition, node.false_value, node.true_value)
+        yield f"choice:{number} swapped", _exchange(value, node, tir.Select(*arms))
+        for what, condition in _constants(node.condition):
+            other = tir.Select(condition, node.true_value, node.false_value)
+            yield f"choice:{number} {what}", _exchange(value, node, other)
+    for node in found:
+        if isinstance(node, tir.Call) and "shfl" in str(node.args[0]):
+            for what, last in _constants(node.args[3]):
+                call = tir.Call(node.dtype, node.op, [*node.args[:3], last])
+                yield f"distance:{what}", _exchange(value, node, call)
+
+
+def _exchange(value: Any, old: Any, new: Any) -> Any:
+    """A value with one of its nodes replaced, wherever it stands."""
+    tir = adapter().tir
+    whole = tir.Evaluate(value)
+    change = tir.stmt_functor.ir_transform
+    return change(whole, lambda node: new if node.same_as(old) else None, None).value
 
 
 def _loads(load: Any, place: str, put: Callable[[Any], Any]) -> Iterator[tuple[str, Any]]:

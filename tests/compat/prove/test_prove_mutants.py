@@ -42,6 +42,8 @@ KINDS = {
     "destination index",
     "destination",
     "destination read",
+    "choice",
+    "distance",
 }
 
 

@@ -57,11 +57,9 @@ class Butterfly:
 
     def run(self, lanes: Lanes, value: Array) -> Array:
         width = self.width
-        thread = lanes.read(THREAD)
         while width > self.scale:
             width //= 2
-            base = self.offset if width >= WARP else 0
-            value = value + partner(lanes, value, ((thread - base) ^ width) + base)
+            value = value + _opposite(lanes, value, width, self.offset if width >= WARP else 0)
         return value if width == self.scale else np.full_like(value, garbage("odd width"))
 
 
@@ -74,9 +72,21 @@ def peers(lanes: Lanes) -> Peers:
     first = lanes.read(TURN) * threads
     lane = np.full(lanes.turns * threads, -1)
     lane[first + thread] = np.arange(lanes.count)
-    found = Peers(first, lane, threads, lanes.count == len(lane))
+    complete = lanes.count == len(lane)
+    in_order = complete and bool((lane == np.arange(lanes.count)).all())
+    found = Peers(first, lane, threads, complete, in_order)
     lanes.peers = found
     return found
+
+
+def _opposite(lanes: Lanes, value: Array, distance: int, base: int) -> Array:
+    """What the threads at an XOR distance hold, counted from `base`."""
+    group = peers(lanes)
+    power = distance > 0 and not distance & (distance - 1)
+    if group.in_order and base == 0 and power and not group.threads % (2 * distance):
+        return value.reshape(-1, 2, distance)[:, ::-1].reshape(-1)
+    thread = lanes.read(THREAD)
+    return partner(lanes, value, ((thread - base) ^ distance) + base)
 
 
 def partner(lanes: Lanes, value: Array, thread: Array) -> Array:

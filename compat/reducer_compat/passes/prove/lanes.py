@@ -32,18 +32,21 @@ class Peers:
         first: for each lane, the number of its turn's thread 0, among all turns and threads.
         lane: the lane of each of these, -1 where it does not run.
         complete: whether all of them run.
+        in_order: whether they are all there in their order, turn by turn.
     """
 
     first: Any
     lane: Array
     threads: int
     complete: bool
+    in_order: bool
 
 
 class Lanes:
     """`count` lanes; `turns` bounds the values of `TURN`.
 
-    `peers` is for `collectives`, which finds them when lanes first exchange.
+    `pick` says which lanes of the parent these are: an array, or how often all of them are
+    repeated. `peers` is for `collectives`, which finds them when lanes first exchange.
     """
 
     __slots__ = ("_own", "_parent", "_pick", "count", "peers", "turns")
@@ -53,7 +56,7 @@ class Lanes:
         count: int,
         own: dict[Hashable, Any],
         parent: Lanes | None = None,
-        pick: Array | None = None,
+        pick: Array | int | None = None,
         turns: int | None = None,
     ) -> None:
         self.count = count
@@ -75,11 +78,19 @@ class Lanes:
                 raise KeyError(key)
             value = self._parent.read(key)
             if self._pick is not None and isinstance(value, np.ndarray):
-                value = value[self._pick]
+                times = self._pick
+                value = np.tile(value, times) if isinstance(times, int) else value[times]
             self._own[key] = value
         elif isinstance(value, _Later):
             value = self._own[key] = value.run(self)
         return value
+
+    def scaled(self, key: Hashable, factor: int) -> Any:
+        """A variable times a constant."""
+        name = ("scaled", key, factor)
+        if name not in self._own:
+            self._own[name] = self.read(key) * factor
+        return self._own[name]
 
     def where(self, mask: Any) -> Lanes | None:
         """The lanes of which `mask` is true; None where there are none."""
@@ -101,15 +112,14 @@ class Lanes:
     def repeated(self, key: Hashable, values: Array) -> Lanes:
         """Every lane once for each of `values`, the later ones after the earlier ones."""
         times = len(values)
-        pick = np.tile(np.arange(self.count), times)
-        number = np.repeat(np.arange(times), self.count)
-        turn = self.read(TURN)
-        inner = turn[pick] if isinstance(turn, np.ndarray) else turn
-        own: dict[Hashable, Any] = {
-            key: np.repeat(values, self.count),
-            TURN: number * self.turns + inner,
-        }
-        return Lanes(self.count * times, own, self, pick, self.turns * times)
+
+        def turn(lanes: Lanes) -> Any:
+            inner = self.read(TURN)
+            outer = np.repeat(np.arange(times) * self.turns, self.count)
+            return outer + (np.tile(inner, times) if isinstance(inner, np.ndarray) else inner)
+
+        own: dict[Hashable, Any] = {key: np.repeat(values, self.count), TURN: _Later(turn)}
+        return Lanes(self.count * times, own, self, times, self.turns * times)
 
     def chosen(self, pick: Array, own: dict[Hashable, Any], turns: int) -> Lanes:
         """The lanes `pick`, a lane possibly several times, with more variables."""

@@ -64,7 +64,7 @@ class Memory:
         if self.places is not None:
             place = self.places[place]
         if self.private:
-            place = lanes.read(THREAD) * self.size + place
+            place = place + lanes.scaled(THREAD, self.size)
         return place, inside
 
 
@@ -76,7 +76,8 @@ class Journal:
 
     def __init__(self, key: Hashable, memories: Iterable[Memory]) -> None:
         self.key = key
-        self._owners = {id(memory): np.full(len(memory.data), -1, np.int64) for memory in memories}
+        self._memories = {id(memory) for memory in memories}
+        self._owners: dict[int, Array] = {}
 
     def touch(self, memory: Memory, lanes: Lanes, slots: Array) -> None:
         """Note that each lane touches a slot.
@@ -84,16 +85,19 @@ class Journal:
         Raises:
             ReorderedError: another iteration did.
         """
-        owners = self._owners.get(id(memory))
-        if owners is None:
+        if id(memory) not in self._memories:
             return
         iteration = lanes.read(self.key)
-        before = owners[slots]
-        foreign = before != iteration
-        if not foreign.any():
-            return
-        if (before[foreign] != -1).any():
-            raise ReorderedError
+        owners = self._owners.get(id(memory))
+        if owners is None:
+            owners = self._owners[id(memory)] = np.full(len(memory.data), -1, np.int64)
+        else:
+            before = owners[slots]
+            foreign = before != iteration
+            if not foreign.any():
+                return
+            if (before[foreign] != -1).any():
+                raise ReorderedError
         owners[slots] = iteration
         if (owners[slots] != iteration).any():
             raise ReorderedError
