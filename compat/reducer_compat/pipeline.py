@@ -2,7 +2,7 @@
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry
 after  LayoutInference               participants, project, guard, prove
-after  LowerTileOp                   emit, prove, residue, registers, producers
+after  LowerTileOp                   emit, prove, residue, registers, producers, epilogue
 
 Around all three (`retry`): a kernel that TileLang loses a part of is lowered in another way.
 """
@@ -23,6 +23,7 @@ from reducer_compat.passes.check import check
 from reducer_compat.passes.collect import collect
 from reducer_compat.passes.copies import refuse_misaligned
 from reducer_compat.passes.emit import emit
+from reducer_compat.passes.epilogue import write_out
 from reducer_compat.passes.foresee import foresee
 from reducer_compat.passes.guard import guard, rebase
 from reducer_compat.passes.launches import each, ours
@@ -133,7 +134,7 @@ def _lowered(func: Any) -> Any:
     verdict = _proved(func, "lowered")
     if not verdict.counted:
         warnings.warn(str(verdict), UncountedWarning, stacklevel=2)
-    func = leave_issuing(share_registers(residue(forget(func))))
+    func = write_out(leave_issuing(share_registers(residue(forget(func)))))
     return func.without_attr(ATTRIBUTE)
 
 

@@ -10,7 +10,7 @@ import tilelang.language as T
 from tests.kernels.case import Case, integers
 
 
-def tiles() -> Any:
+def tiles(stages: int = 2) -> Any:
     """Row sums in tiles, with ragged edges along both axes."""
     rows, columns = T.dynamic("rows"), T.dynamic("columns")
 
@@ -21,7 +21,7 @@ def tiles() -> Any:
             acc = T.alloc_reducer((8,), "float32")
             result = T.alloc_fragment((8,), "float32")
             T.reducer_init(acc)
-            for k in T.Pipelined(T.ceildiv(columns, 32), num_stages=2):
+            for k in T.Pipelined(T.ceildiv(columns, 32), num_stages=stages):
                 T.copy(A[bx * 8, k * 32], tile)
                 for i, j in T.Parallel(8, 32):
                     T.reducer_update(acc[i], tile[i, j])

@@ -1,0 +1,23 @@
+"""Sizes that are known at launch alone, on a target whose pipelines copy in the background."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reducer_compat import simt
+from tests.compat.lowering import run, wanted
+from tests.kernels import Case, symbolic
+
+
+@pytest.mark.parametrize("case", symbolic.cases(), ids=lambda case: case.name)
+def test_a_kernel_of_symbolic_sizes_is_right(case: Case) -> None:
+    np.testing.assert_array_equal(run(case, target="sm_80"), wanted(case))
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3, 4])
+def test_a_pipeline_of_symbolic_length_ends_right(stages: int) -> None:
+    """Whose last turns wait for fewer and fewer copies."""
+    a = np.random.default_rng(stages).integers(-9, 9, (10, 132)).astype(np.float32)
+    got = simt.run(symbolic.tiles(stages), a, out_idx=-1, target="sm_80")
+    np.testing.assert_array_equal(got, a.sum(1))
