@@ -126,8 +126,8 @@ KNOWN = (
     Known(
         "native: sites that differ",
         "where two sites of a loop have different indices, TileLang 0.1.14 and 0.1.15 fall back to "
-        "a partial for each thread and output; with more than 256 outputs they take the plan of one "
-        "site instead (test_fuzz_limits.py)",
+        "a partial for each thread and output; with more than 256 outputs they take the plan of "
+        "one site instead (test_fuzz_limits.py)",
         ("wrong",),
         _sites_differ,
         lanes=("native",),
