@@ -197,7 +197,7 @@ def test_other_exchanges_between_lanes_are_counted(
     distances: tuple[int, ...], name: str, right: bool
 ) -> None:
     """By what they do: only the first lane of a warp hands its sum on."""
-    case = case_of("two_widths")
+    case = case_of("sum_1_of_48_on_128")
     kernel, said = lowered(case, "lowered", shuffles(distances, name))
     got = simt.execute_lowered(kernel, *case.arguments(), out_idx=-1).outputs[0]
     same = np.array_equal(got, case.reference(case.arguments()).reshape(case.output[0]))
@@ -259,7 +259,7 @@ def on_all_reduce(rewrite: Callable[[Any], Any]) -> Change:
 
 @pytest.mark.parametrize("rewrite", [through_a_let, through_a_choice, in_place])
 def test_other_ways_to_write_a_collective_are_counted(rewrite: Callable[[Any], Any]) -> None:
-    case = case_of("two_widths")
+    case = case_of("sum_1_of_48_on_128")
     kernel, said = lowered(case, "lowered", on_all_reduce(rewrite))
     assert said == [""]
     if rewrite is in_place and adapter().release < Release.parse("0.1.10"):
