@@ -112,6 +112,15 @@ def test_outputs_share_their_shuffles(outputs: int, most: int) -> None:
     assert 0 < shuffles(text) <= most
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_partials_of_16_bits_stay_in_registers(dtype: str) -> None:
+    """Of two elements of a class `?:` makes a reference: its array would go to local memory."""
+    text = body(source(columns(64, 16, 128, "sum", dtype)))
+    assert "shfl_xor_sync" in text
+    assert not re.search(r"\? acc_partial\[", text)
+    assert not re.search(r": acc_partial\[", text)
+
+
 def test_partials_are_added_only_where_they_pay() -> None:
     assert [padded(slots, 32) for slots in (1, 2, 3, 5, 7, 8, 12)] == [1, 2, 4, 8, 8, 8, 12]
     assert padded(33, 32) < 64

@@ -155,8 +155,22 @@ def _exchanged(stmt: Any) -> Any:
 
     def one(slot: Any) -> Any:
         low, high = build.load(partial, slot), build.load(partial, slot + half)
-        kept, given = tir.Select(upper, high, low), tir.Select(upper, low, high)
+        kept, given = _either(upper, high, low), _either(upper, low, high)
         taken = build.extern(dtype, "tl::shfl_xor_sync", mask, given, distance)
         return build.store(partial, monoids.combine(op, kept, taken), slot)
 
     return build.unrolled(half, one)
+
+
+def _either(condition: Any, first: Any, second: Any) -> Any:
+    """One of two partials.
+
+    The 16-bit floats of CUDA are classes. Of two that are elements of an array `?:` makes a
+    reference, an operator takes its address, and the array goes to local memory: a detour through
+    float32, which changes no value, makes a number.
+    """
+    tir, dtype = adapter().tir, str(first.dtype)
+    if dtype not in ("float16", "bfloat16"):
+        return tir.Select(condition, first, second)
+    wide = (tir.Cast("float32", value) for value in (first, second))
+    return tir.Cast(dtype, tir.Select(condition, *wide))
