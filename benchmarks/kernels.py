@@ -219,10 +219,12 @@ def measure(case: Case, workers: Sequence[Process], pairs: int) -> list[Entry]:
     busy = [worker for worker in workers if any(entry.process is worker for entry in loaded)]
     for turn in range(pairs):
         for worker in busy if turn % 2 == 0 else reversed(busy):
-            times = worker.ask(do="time").get("us", {})
+            answer = worker.ask(do="time")
+            times, problems = answer.get("us", {}), answer.get("problems", {})
             for entry in loaded:
                 if entry.process is worker:
                     entry.samples.append(times.get(entry.variant, math.nan))
+                    entry.problem = problems.get(entry.variant, entry.problem)
     for worker in workers:
         worker.ask(do="drop")
     return entries

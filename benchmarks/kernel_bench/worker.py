@@ -3,7 +3,8 @@
 Started by `benchmarks/kernels.py`. Reads a JSON command a line and answers each with a JSON line:
 
     {"do": "load", "case": c, "variant": v}       {"error": relative error, "right": bool}
-    {"do": "time"}                                {"us": {variant: microseconds a launch}}
+    {"do": "time"}                                {"us": {variant: microseconds a launch},
+                                                   "problems": {variant: why there is no time}}
     {"do": "drop"}                                {}
 
 An answer with `failed` as text says why there is none; after one with `broken` the CUDA context
@@ -70,8 +71,17 @@ class Bench:
         return {"error": error, "right": error <= this.tolerance}
 
     def time(self) -> Answer:
-        """Microseconds of one launch of each loaded variant."""
-        return {"us": {variant: _timed(loaded) for variant, loaded in self._loaded.items()}}
+        """Microseconds of one launch of each loaded variant; one that fails is let go of."""
+        times, problems = {}, {}
+        for variant, loaded in list(self._loaded.items()):
+            try:
+                times[variant] = _timed(loaded)
+            except Exception as error:
+                if _is_broken():
+                    raise
+                problems[variant] = first_line(error)
+                del self._loaded[variant]
+        return {"us": times, "problems": problems}
 
     def drop(self) -> Answer:
         """Let go of what is loaded; the memory is kept for the next kernel."""
