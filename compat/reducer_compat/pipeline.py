@@ -2,7 +2,7 @@
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry
 after  LayoutInference               participants, project, guard, prove
-after  LowerTileOp                   emit, prove, residue, registers, producers, epilogue
+after  LowerTileOp                   emit, prove, residue, registers, producers, turns, epilogue
 
 Around all three (`retry`): a kernel that TileLang loses a part of is lowered in another way.
 """
@@ -39,6 +39,7 @@ from reducer_compat.passes.registers import share_registers
 from reducer_compat.passes.residue import residue
 from reducer_compat.passes.sites import find_sites, is_fragment
 from reducer_compat.passes.split import rejoin
+from reducer_compat.passes.turns import part_turns
 from reducer_compat.passes.unpipeline import unpipeline
 
 #: On a kernel between `carry` and `residue`: the number of its participants.
@@ -134,7 +135,8 @@ def _lowered(func: Any) -> Any:
     verdict = _proved(func, "lowered")
     if not verdict.counted:
         warnings.warn(str(verdict), UncountedWarning, stacklevel=2)
-    func = write_out(leave_issuing(share_registers(residue(forget(func)))))
+    func = leave_issuing(share_registers(residue(forget(func))))
+    func = write_out(part_turns(func))
     return func.without_attr(ATTRIBUTE)
 
 

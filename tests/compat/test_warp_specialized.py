@@ -87,3 +87,47 @@ def test_producers_take_no_part_in_an_epoch_before_the_pipeline(
 )
 def test_updates_that_wait_for_a_layout_run_in_the_consumers(case: Case) -> None:
     np.testing.assert_array_equal(run(case, target="sm_90"), wanted(case))
+
+
+def turns(width: int, threads: int, second: bool) -> Any:
+    """In each turn of a loop a tile copied by all threads, and a pipeline that reads it."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((2, 3, width), "float32"),
+        B: T.Tensor((2, 3, 2, width, 64), "float32"),
+        out: T.Tensor((2, 3, width), "float32"),
+    ):
+        with T.Kernel(2, threads=threads) as bx:
+            A_s = T.alloc_shared((width,), "float32")
+            B_s = T.alloc_shared((width, 64), "float32")
+            C_s = T.alloc_shared((width, 64), "float32")
+            acc = T.alloc_reducer((width,), "float32", op="sum")
+            result = T.alloc_fragment((width,), "float32")
+            for t in range(3):
+                T.copy(A[bx, t, 0], A_s)
+                T.reducer_init(acc)
+                for k in T.Pipelined(2, num_stages=2):
+                    T.copy(B[bx, t, k, 0, 0], B_s)
+                    for i, j in T.Parallel(width, 64):
+                        T.reducer_update(acc[i], B_s[i, j] * A_s[i])
+                if second:
+                    for k in T.Pipelined(2, num_stages=2):
+                        T.copy(B[bx, t, k, 0, 0], C_s)
+                        for i, j in T.Parallel(width, 64):
+                            T.reducer_update(acc[i], C_s[i, j])
+                T.finalize_reducer(acc, result)
+                T.copy(result, out[bx, t, 0])
+
+    return main
+
+
+@pytest.mark.parametrize("second", [False, True], ids=["one pipeline", "two pipelines"])
+@pytest.mark.parametrize(("width", "threads"), [(8, 32), (32, 64), (32, 128), (64, 96)])
+def test_no_turn_of_a_loop_overtakes_another(width: int, threads: int, second: bool) -> None:
+    rng = np.random.default_rng(width)
+    a = rng.integers(-4, 5, (2, 3, width)).astype(np.float32)
+    b = rng.integers(-4, 5, (2, 3, 2, width, 64)).astype(np.float32)
+    got = simt.run(turns(width, threads, second), a, b, target="sm_90")
+    sums = b.sum((2, 4))
+    np.testing.assert_array_equal(got, sums * a + (sums if second else 0))
