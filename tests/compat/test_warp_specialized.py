@@ -123,7 +123,7 @@ def turns(width: int, threads: int, second: bool) -> Any:
 
 
 @pytest.mark.parametrize("second", [False, True], ids=["one pipeline", "two pipelines"])
-@pytest.mark.parametrize(("width", "threads"), [(8, 32), (32, 64), (32, 128), (64, 96)])
+@pytest.mark.parametrize(("width", "threads"), [(8, 32), (32, 64), (32, 128), (48, 96)])
 def test_no_turn_of_a_loop_overtakes_another(width: int, threads: int, second: bool) -> None:
     rng = np.random.default_rng(width)
     a = rng.integers(-4, 5, (2, 3, width)).astype(np.float32)
