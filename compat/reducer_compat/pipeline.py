@@ -2,7 +2,8 @@
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry
 after  LayoutInference               participants, project, guard, prove
-after  LowerTileOp                   emit, prove, residue, registers, producers, turns, epilogue
+after  LowerTileOp                   emit, occupancy, prove, residue, registers, producers, turns,
+                                     epilogue
 
 Around all three (`retry`): a kernel that TileLang loses a part of is lowered in another way.
 """
@@ -29,6 +30,7 @@ from reducer_compat.passes.guard import guard, rebase
 from reducer_compat.passes.launches import each, ours
 from reducer_compat.passes.native import choose, to_native
 from reducer_compat.passes.normalize import normalize
+from reducer_compat.passes.occupancy import crowded
 from reducer_compat.passes.participants import narrowed
 from reducer_compat.passes.plan import plan
 from reducer_compat.passes.producers import leave_issuing
@@ -38,6 +40,7 @@ from reducer_compat.passes.recognize import uses_reducers
 from reducer_compat.passes.registers import share_registers
 from reducer_compat.passes.residue import residue
 from reducer_compat.passes.sites import find_sites, is_fragment
+from reducer_compat.passes.specialized import is_specialized
 from reducer_compat.passes.split import rejoin
 from reducer_compat.passes.turns import part_turns
 from reducer_compat.passes.unpipeline import unpipeline
@@ -62,7 +65,7 @@ class SplicedPass:
 
 def prepare(original: Any, mod: Any) -> Any:
     """Lower the markers of every kernel in `mod`, then run the first pass."""
-    for name, func in _kernels(mod):
+    for name, func in tree.kernels(mod):
         if uses_reducers(func):
             mod = _updated(mod, name, each(func, _prepared))
     return original(mod)
@@ -95,7 +98,7 @@ def lower_markers(func: Any) -> Any:
 
 def after_inference(original: Any, mod: Any) -> Any:
     """Run layout inference, guard what waited for it, and count what is planned."""
-    mine = [name for name, func in _kernels(mod) if ours(func)]
+    mine = [name for name, func in tree.kernels(mod) if ours(func)]
     if not mine:
         return original(mod)
     mod = _explained(original, mod, mine)
@@ -116,7 +119,7 @@ def _inferred(func: Any) -> Any:
 
 def after_lowering(original: Any, mod: Any) -> Any:
     """Run `LowerTileOp`, write out what waited, count it, and see that nothing is left."""
-    mine = [name for name, func in _kernels(mod) if ours(func)]
+    mine = [name for name, func in tree.kernels(mod) if ours(func)]
     if not mine:
         return original(mod)
     for name in mine:
@@ -131,13 +134,14 @@ def after_lowering(original: Any, mod: Any) -> Any:
 def _lowered(func: Any) -> Any:
     if not ours(func):
         return func
-    func = emit(func)
+    func = crowded(emit(func))
     verdict = _proved(func, "lowered")
     if not verdict.counted:
         warnings.warn(str(verdict), UncountedWarning, stacklevel=2)
-    func = leave_issuing(share_registers(residue(forget(func))))
-    func = write_out(part_turns(func))
-    return func.without_attr(ATTRIBUTE)
+    func = residue(forget(func))
+    if is_specialized(func):
+        func = part_turns(leave_issuing(share_registers(func)))
+    return write_out(func).without_attr(ATTRIBUTE)
 
 
 def _proved(func: Any, stage: str) -> Verdict:
@@ -180,11 +184,6 @@ def spliced(factory: Callable[..., Any], around: Callable[[Any, Any], Any]) -> C
     return make
 
 
-def _kernels(mod: Any) -> list[tuple[Any, Any]]:
-    prim_func = adapter().tir.PrimFunc
-    return [(name, func) for name, func in mod.functions.items() if isinstance(func, prim_func)]
-
-
 def _updated(mod: Any, name: Any, func: Any) -> Any:
     fresh = adapter().tvm.IRModule(dict(mod.functions.items()), attrs=mod.attrs)
     fresh[name] = func
@@ -213,14 +212,8 @@ def _explained(original: Any, mod: Any, mine: list[Any]) -> Any:
 
 def _threads(func: Any) -> str:
     """The thread count of a kernel, as the launch says it."""
-    extents = [
-        str(stmt.value)
-        for stmt in tree.walk(func.body)
-        if isinstance(stmt, adapter().tir.AttrStmt)
-        and stmt.attr_key == "thread_extent"
-        and str(stmt.node.thread_tag) == "threadIdx.x"
-    ]
-    return extents[0] if extents else "unknown"
+    launch = tree.thread_launch(func.body)
+    return "unknown" if launch is None else str(launch.value)
 
 
 def _fragments(func: Any) -> str:

@@ -7,6 +7,7 @@ reducer of the kernel stands for it, which the kernel that was given to TileLang
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -41,10 +42,9 @@ def placed(lower: Callable[..., Any]) -> Callable[..., Any]:
 def _places(given: tuple[Any, ...]) -> dict[str, str]:
     """The kernels with reducers among the arguments of a pipeline, and where their first one is."""
     modules = [one for one in given if isinstance(one, adapter().tvm.IRModule)]
-    kernels = [pair for module in modules for pair in module.functions.items()]
     found = {}
-    for name, func in kernels:
-        marks = map(marker.read, tree.walk(func.body)) if hasattr(func, "body") else iter(())
+    for name, func in itertools.chain.from_iterable(map(tree.kernels, modules)):
+        marks = map(marker.read, tree.walk(func.body))
         first = next((one for one in marks if one is not None and one.kind == "alloc"), None)
         if first is not None:
             found[str(name.name_hint)] = first.text(3)

@@ -21,11 +21,12 @@ from reducer_compat.passes.copies import WITHOUT_TMA
 from reducer_compat.passes.participants import is_pipelined
 from reducer_compat.passes.plan import forced_wide
 from reducer_compat.passes.recognize import uses_reducers
+from reducer_compat.passes.specialized import DISABLED
 from reducer_compat.passes.split import may_specialize
 
 Lower = Callable[..., Any]
 #: TileLang's pass config for a feature that is given up.
-WITHOUT_SPECIALIZATION = {"tl.disable_warp_specialized": True}
+WITHOUT_SPECIALIZATION = {DISABLED: True}
 #: Errors of ours that another lowering may not show.
 _MENDABLE = frozenset({"RC003", "RC005", "RC006"})
 #: On a kernel between the two halves: the number under which its first half is kept.
@@ -223,14 +224,8 @@ def _targets(given: Sequence[Any]) -> list[Any]:
 
 def _with_reducers(given: Sequence[Any]) -> list[tuple[Any, Any]]:
     """The kernels with reducers of ours in what a pipeline was given."""
-    here = adapter()
-    return [
-        (name, func)
-        for mod in given
-        if isinstance(mod, here.tvm.IRModule)
-        for name, func in mod.functions.items()
-        if isinstance(func, here.tir.PrimFunc) and uses_reducers(func)
-    ]
+    modules = [one for one in given if isinstance(one, adapter().tvm.IRModule)]
+    return [pair for mod in modules for pair in tree.kernels(mod) if uses_reducers(pair[1])]
 
 
 def _configured(rung: Rung) -> Any:

@@ -134,6 +134,34 @@ def rewritten(func: Any, enter: Callable[[Stmt], Stmt | None]) -> Any:
     return func if after is before else func.with_body(after)
 
 
+def is_launch(stmt: Stmt) -> bool:
+    """Whether a statement binds an index of blocks or threads."""
+    return isinstance(stmt, adapter().tir.AttrStmt) and stmt.attr_key == "thread_extent"
+
+
+def thread_launch(body: Stmt) -> Stmt | None:
+    """The statement that binds threadIdx.x, None where there is none."""
+    launches = filter(is_launch, walk(body))
+    return next((one for one in launches if str(one.node.thread_tag) == "threadIdx.x"), None)
+
+
+def kernels(mod: Any) -> list[tuple[Any, Any]]:
+    """The functions of a module that are TIR, with their names."""
+    prim_func = adapter().tir.PrimFunc
+    return [(name, func) for name, func in mod.functions.items() if isinstance(func, prim_func)]
+
+
+def target_kind(func: Any) -> str:
+    """What a kernel is lowered for, `cuda` or `hip`; empty before that is known."""
+    target = func.attrs["target"] if func.attrs and "target" in func.attrs else None
+    return str(getattr(getattr(target, "kind", None), "name", ""))
+
+
+def callee(expr: Expr) -> str:
+    """The name of the operation that a call is of; empty for anything else."""
+    return str(getattr(expr.op, "name", "")) if isinstance(expr, adapter().tir.Call) else ""
+
+
 def nothing() -> Stmt:
     tir = adapter().tir
     return tir.Evaluate(tir.IntImm("int32", 0))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import prod
 from typing import NamedTuple
 
-from reducer_rules.timeline import Loop, LoopKind, Timeline, Update
+from reducer_rules.timeline import Event, Loop, LoopKind, Timeline, Update
 
 #: Loops that TileLang counts as part of the nest when they stand inside a parallel loop.
 _SERIAL = frozenset({LoopKind.SERIAL, LoopKind.UNROLL})
@@ -47,6 +47,11 @@ def _extents(loops: Iterable[Loop]) -> tuple[int, ...] | None:
             return None
         found += known
     return tuple(found)
+
+
+def pipelines(event: Event) -> Iterator[Loop]:
+    """The pipelined loops around `event` that may have a stage, outermost first."""
+    return (loop for loop in event.loops if loop.kind is LoopKind.PIPELINED and loop.stages != 0)
 
 
 def fully_replicated(timeline: Timeline) -> bool:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from reducer_rules.release import Release
 from tests.fuzz.generate import generate
 from tests.fuzz.kernel import Kernel
 from tests.fuzz.known import explanation
@@ -93,6 +94,6 @@ def _line(outcomes: list[Outcome]) -> str:
     return f"{kernels} kernels, {len(outcomes)} runs: {said or 'none'}"
 
 
-def _by_release(row: tuple[str, str]) -> tuple[list[int], str]:
+def _by_release(row: tuple[str, str]) -> tuple[Release, str]:
     release, lane = row
-    return [int(part) for part in release.split(".") if part.isdigit()], lane
+    return Release.parse(release), lane

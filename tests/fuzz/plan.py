@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from reducer_rules.release import NATIVE_V2, Release
+
 #: Lanes of our lowering besides `legacy`, in turns; `auto` where there is something to choose.
 TURNS = ("shipped", "rfc", "converted", "wide")
-FIRST_NATIVE = (0, 1, 14)
 #: Kernels of a share.
 PORTION = 50
 
@@ -27,7 +28,7 @@ class Share:
 
 def is_native(release: str) -> bool:
     """Whether a release has reducers of its own that take v2."""
-    return tuple(int(part) for part in release.split(".")[:3]) >= FIRST_NATIVE
+    return Release.parse(release) >= NATIVE_V2
 
 
 def lanes_of(number: int, release: str) -> tuple[str, ...]:

@@ -22,13 +22,13 @@ from tests.fuzz.plan import Share
 from tests.fuzz.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Seconds that a kernel may take in all lanes, and that shrinking one may.
+#: Seconds that a kernel may take in all lanes, a process may take to begin, and shrinking may.
 PATIENCE = 300
 START_PATIENCE = 600
+SHRINK_PATIENCE = 3600
 #: How far ahead of the others a release may run: a campaign that is stopped has run the first
 #: kernels everywhere, and yet processes are seldom started.
 WINDOW = 1000
-SHRINK_PATIENCE = 3600
 
 
 class StoppedError(Exception):

@@ -154,8 +154,7 @@ class _Reader:
                 self.visit(child, context)
 
     def _binding(self, stmt: Any) -> None:
-        tir = adapter().tir
-        if isinstance(stmt, tir.AttrStmt) and stmt.attr_key == "thread_extent":
+        if tree.is_launch(stmt):
             self._thread_binding(str(stmt.node.thread_tag), stmt)
         elif hasattr(stmt, "var") and hasattr(stmt, "value") and self._varies(stmt.value):
             self._thread_vars.append(stmt.var)
@@ -352,8 +351,7 @@ class _Reader:
 
 
 def _is_tile_op(expr: Any) -> bool:
-    tir = adapter().tir
-    return isinstance(expr, tir.Call) and "tileop" in str(getattr(expr.op, "name", ""))
+    return "tileop" in tree.callee(expr)
 
 
 def _index(expr: Any) -> Index:

@@ -14,10 +14,11 @@ from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import CopyError, ReducerError
 from reducer_compat.passes.plan import dtype_bytes
+from reducer_compat.passes.specialized import DISABLED
 
 #: TileLang's pass configs that keep `T.copy` off the accelerator: from 0.1.9 on the producers of
 #: warp specialization load by it whatever the first one says.
-WITHOUT_TMA = {"tl.disable_tma_lower": True, "tl.disable_warp_specialized": True}
+WITHOUT_TMA = {"tl.disable_tma_lower": True, DISABLED: True}
 #: Bytes that a tensor copy's address is a multiple of.
 ALIGNMENT = 128
 _LOAD = "tl.tma_load"
@@ -33,7 +34,7 @@ def refuse_misaligned(func: Any, kernel: str) -> None:
     """
     for call in _tensor_copies(func.body):
         pointer = call.args[2]
-        if _is_call(pointer, adapter().op("tvm_access_ptr").name) and not _aligned(pointer):
+        if tree.callee(pointer) == adapter().op("tvm_access_ptr").name and not _aligned(pointer):
             kind = ReducerError if _is_without_tma() else CopyError
             raise kind(
                 "RC003",
@@ -52,11 +53,8 @@ def _is_without_tma() -> bool:
 def _tensor_copies(body: Any) -> list[Any]:
     evaluate = adapter().tir.Evaluate
     calls = [stmt.value for stmt in tree.walk(body) if type(stmt) is evaluate]
-    return [call for call in calls if _is_call(call, _LOAD) and _is_call(call.args[0], _DESCRIPTOR)]
-
-
-def _is_call(node: Any, name: str) -> bool:
-    return isinstance(node, adapter().tir.Call) and getattr(node.op, "name", "") == name
+    loads = [call for call in calls if tree.callee(call) == _LOAD]
+    return [call for call in loads if tree.callee(call.args[0]) == _DESCRIPTOR]
 
 
 def _aligned(pointer: Any) -> bool:

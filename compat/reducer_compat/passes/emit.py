@@ -13,13 +13,12 @@ from typing import Any
 from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes import build
-from reducer_compat.passes.occupancy import crowded
 from reducer_rules.monoid import Op
 
 
 def emit(func: Any) -> Any:
-    """The kernel without markers; what a thread holds in registers is known then."""
-    return crowded(tree.rewritten(func, _enter))
+    """The kernel without markers."""
+    return tree.rewritten(func, _enter)
 
 
 def _enter(stmt: Any) -> Any:

@@ -134,8 +134,7 @@ def on_target(func: Any) -> Any:
     On CUDA each lane gives away the half that it does not keep. TileLang's templates for HIP
     have no name for such an exchange that every release knows.
     """
-    target = func.attrs["target"] if func.attrs and "target" in func.attrs else None
-    cuda = str(getattr(getattr(target, "kind", None), "name", "")) == "cuda"
+    cuda = tree.target_kind(func) == "cuda"
 
     def enter(stmt: Any) -> Any:
         if not isinstance(stmt, adapter().tir.AttrStmt) or str(stmt.attr_key) != HALVED:

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Any
 
 from reducer_compat import tree
-from reducer_compat.adapter import adapter
 
 #: What the names of attributes of ours on a function begin with.
 PREFIX = "reducer_compat."
@@ -55,6 +54,6 @@ def ours(func: Any) -> list[str]:
 
 def _launches(stmt: Any) -> list[Any]:
     """The outermost statements that bind blocks and threads, in program order."""
-    if isinstance(stmt, adapter().tir.AttrStmt) and stmt.attr_key == "thread_extent":
+    if tree.is_launch(stmt):
         return [stmt]
     return [launch for child in tree.children(stmt) for launch in _launches(child)]

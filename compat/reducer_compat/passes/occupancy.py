@@ -21,6 +21,7 @@ from typing import Any
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes.sites import element_bytes
+from reducer_compat.passes.specialized import SCOPE
 
 #: TileLang's attribute, on a statement of the kernel.
 BLOCKS = "tl.min_blocks_per_sm"
@@ -61,18 +62,15 @@ def _asking(stmt: Any, blocks: int) -> Any:
 
 
 def _is_launch(stmt: Any) -> bool:
-    if not isinstance(stmt, adapter().tir.AttrStmt) or stmt.attr_key != "thread_extent":
-        return False
-    return str(stmt.node.thread_tag).startswith("threadIdx")
+    return tree.is_launch(stmt) and str(stmt.node.thread_tag).startswith("threadIdx")
 
 
 def _applies(func: Any) -> bool:
-    target = func.attrs["target"] if func.attrs and "target" in func.attrs else None
-    if str(getattr(getattr(target, "kind", None), "name", "")) != "cuda":
+    if tree.target_kind(func) != "cuda":
         return False
     if not hasattr(adapter().tilelang.language, "annotate_min_blocks_per_sm"):
         return False
-    keys = (BLOCKS, "kWarpSpecializationScope")
+    keys = (BLOCKS, SCOPE)
     attributes = (getattr(stmt, "attr_key", None) for stmt in tree.walk(func.body))
     return not any(str(key) in keys for key in attributes)
 
@@ -161,9 +159,7 @@ def _escapes(func: Any, arrays: list[Any]) -> bool:
             for node in tree.nodes(expr):
                 if isinstance(node, tir.Var):
                     used = [node]
-                elif isinstance(node, tir.Call) and str(getattr(node.op, "name", "")).endswith(
-                    _POINTERS
-                ):
+                elif tree.callee(node).endswith(_POINTERS):
                     used = [load.buffer.data for load in tree.loads(node)]
                 else:
                     continue

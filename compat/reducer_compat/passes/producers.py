@@ -17,7 +17,7 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
-from reducer_compat.passes.registers import is_scope
+from reducer_compat.passes.specialized import is_scope
 
 WARP = 32
 #: The call that is true in one thread of as many as its argument says, in their first warp.
@@ -26,22 +26,11 @@ WAIT = "mbarrier_wait_parity"
 
 
 def leave_issuing(func: Any) -> Any:
-    """The kernel, with branches that only issue copies left to the warp that issues them."""
-    if not any(is_scope(stmt) for stmt in tree.walk(func.body)):
+    """A warp-specialized kernel, whose copies are left to the warp that issues them."""
+    launch = tree.thread_launch(func.body)
+    if launch is None:
         return func
-    thread = _thread(func)
-    return func if thread is None else tree.rewritten(func, lambda stmt: _enter(stmt, thread))
-
-
-def _thread(func: Any) -> Any:
-    launches = (
-        stmt.node.var
-        for stmt in tree.walk(func.body)
-        if isinstance(stmt, adapter().tir.AttrStmt)
-        and stmt.attr_key == "thread_extent"
-        and str(stmt.node.thread_tag) == "threadIdx.x"
-    )
-    return next(launches, None)
+    return tree.rewritten(func, lambda stmt: _enter(stmt, launch.node.var))
 
 
 def _enter(stmt: Any, thread: Any) -> Any:
@@ -69,7 +58,7 @@ def _elected(stmt: Any) -> int | None:
     """Of how many threads the statement elects one; None where it elects none of several warps."""
     if not isinstance(stmt, adapter().tir.IfThenElse) or stmt.else_case is not None:
         return None
-    if not _name(stmt.condition).endswith(ELECT):
+    if not tree.callee(stmt.condition).endswith(ELECT):
         return None
     threads = tree.constant(stmt.condition.args[0])
     return threads if threads and threads > WARP else None
@@ -81,11 +70,7 @@ def _only_issues(stmt: Any) -> bool:
     if _elected(stmt) is not None:
         return True
     if isinstance(stmt, tir.Evaluate):
-        return _name(stmt.value).endswith(WAIT) or tree.is_nothing(stmt)
+        return tree.callee(stmt.value).endswith(WAIT) or tree.is_nothing(stmt)
     if isinstance(stmt, (tir.BufferStore, tir.IfThenElse)) or not (parts := tree.children(stmt)):
         return False
     return all(_only_issues(part) for part in parts)
-
-
-def _name(expr: Any) -> str:
-    return str(getattr(getattr(expr, "op", None), "name", ""))

@@ -30,6 +30,7 @@ from reducer_compat.passes.halving import combined, on_target
 from reducer_compat.passes.plan import LANES
 from reducer_compat.passes.sites import LAYOUT
 from reducer_rules.monoid import Op
+from reducer_rules.nest import is_power_of_two
 
 #: On the statements that hand partials over, and on the loops that combine what was handed over.
 HANDOVER = "reducer_compat.handover"
@@ -88,7 +89,7 @@ class Projection:
 
     def place(self, output: Any) -> Any:
         """Where an output is handed over: the outputs of one thread side by side, where all fit."""
-        if self.handover.outputs & (self.handover.outputs - 1):
+        if not is_power_of_two(self.handover.outputs):
             return output
         order = [*self.free, *(bit for bit, _ in self.fixed)]
         return moved(output, [(bit, place) for place, bit in enumerate(order)])
@@ -237,7 +238,7 @@ def _evaluate(expr: Any, env: Sequence[tuple[Any, Array]]) -> Any:
     if kind in _BINARY:
         return _BINARY[kind](_evaluate(expr.a, env), _evaluate(expr.b, env))
     if kind == "Call" and len(expr.args) == 2:
-        name = str(getattr(expr.op, "name", "")).rsplit(".", 1)[-1]
+        name = tree.callee(expr).rsplit(".", 1)[-1]
         return _CALLS[name](*(_evaluate(arg, env) for arg in expr.args))
     for var, values in env:
         if var.same_as(expr):
@@ -253,7 +254,7 @@ def _projection(handover: Handover, updates: list[_Update]) -> Projection | str:
         return "layout inference left no update of it"
     if len(arrays) < len(mine):
         return "the outputs of an update cannot be listed: they are many, or depend on data"
-    if handover.threads & (handover.threads - 1):
+    if not is_power_of_two(handover.threads):
         return f"{handover.threads} threads are no power of two"
     outputs = np.concatenate([array for array, _ in arrays])
     owners = np.concatenate([array for _, array in arrays])
@@ -370,7 +371,7 @@ def handed_over(projection: Projection) -> Any:
         writer = moved(hand.thread, [(bit, place) for place, bit in enumerate(warps)])
         place = writer * hand.outputs + projection.place(output)
         conditions = list(totals.only)
-        if hand.outputs & (hand.outputs - 1):
+        if not is_power_of_two(hand.outputs):
             conditions.append(output < hand.outputs)
         return build.guarded(
             conditions, build.store(hand.exchange, build.load(partial, slot), place)

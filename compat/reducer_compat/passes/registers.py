@@ -13,23 +13,15 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
+from reducer_compat.passes.specialized import is_scope
 
-#: The attribute that TileLang puts around the two branches of a warp-specialized kernel.
-SCOPE = "kWarpSpecializationScope"
 #: What the names of matrix instructions and of hints about registers contain.
 _TELLING = ("mma", "gemm", "tcgen05", "nreg", "reg_alloc", "reg_dealloc")
 
 
 def share_registers(func: Any) -> Any:
-    """The kernel, asking for no more registers than its code uses."""
-    if not any(is_scope(stmt) for stmt in tree.walk(func.body)) or _speaks(func):
-        return func
-    return tree.rewritten(func, _enter)
-
-
-def is_scope(stmt: Any) -> bool:
-    """Whether a statement holds the two branches of a warp-specialized kernel."""
-    return isinstance(stmt, adapter().tir.AttrStmt) and str(stmt.attr_key) == SCOPE
+    """A warp-specialized kernel, asking for no more registers than its code uses."""
+    return func if _speaks(func) else tree.rewritten(func, _enter)
 
 
 def _speaks(func: Any) -> bool:
@@ -46,7 +38,7 @@ def _speaks(func: Any) -> bool:
 def _names(call: Any) -> list[str]:
     """The name of what is called, for an external function too."""
     literals = [arg for arg in call.args if isinstance(arg, adapter().tir.StringImm)]
-    return [str(getattr(call.op, "name", "")), *(str(arg.value) for arg in literals)]
+    return [tree.callee(call), *(str(arg.value) for arg in literals)]
 
 
 def _enter(stmt: Any) -> Any:

@@ -287,10 +287,8 @@ def _mentions(stmt: Any, buffer: Any) -> bool:
 
 def _is_filling(stmt: Any, buffer: Any) -> bool:
     """Whether a statement is a copy from shared or global memory into the whole fragment."""
-    tir = adapter().tir
-    if not isinstance(stmt, tir.Evaluate) or not isinstance(stmt.value, tir.Call):
-        return False
-    if str(getattr(stmt.value.op, "name", "")) != "tl.tileop.copy":
+    is_evaluated = isinstance(stmt, adapter().tir.Evaluate)
+    if not is_evaluated or tree.callee(stmt.value) != "tl.tileop.copy":
         return False
     operands = [load.buffer for load in tree.loads(stmt.value)]
     others = [other for other in operands if not other.data.same_as(buffer.data)]

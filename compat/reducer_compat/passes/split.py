@@ -16,11 +16,10 @@ from reducer_compat import ladder, marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
 from reducer_compat.ladder import Feature
+from reducer_compat.passes.specialized import DISABLED, is_scope
 
 #: On the statements of one finalize.
 TOGETHER = "reducer_compat.together"
-#: TileLang's mark on the branches of producers and consumers.
-_SPECIALIZED = "kWarpSpecializationScope"
 
 
 def may_specialize(target: Any) -> bool:
@@ -30,7 +29,7 @@ def may_specialize(target: Any) -> bool:
     if ladder.gave_up(Feature.TMA) or ladder.gave_up(Feature.SPECIALIZED):
         return False
     config = adapter().tvm.transform.PassContext.current().config
-    if bool(config.get("tl.disable_warp_specialized", False)):
+    if bool(config.get(DISABLED, False)):
         return False
     return str(target.kind.name) == "cuda" and bool(have_tma(target))
 
@@ -60,7 +59,7 @@ def rejoin(func: Any, kernel: str, participants: int) -> Any:
                     "TileLang's warp specialization divides an epoch between the threads of a "
                     f"pipelined loop and all {_threads(func.body)} threads",
                     kernel=kernel,
-                    fix='pass the config "tl.disable_warp_specialized": True',
+                    fix=f'pass the config "{DISABLED}": True',
                 )
     return tree.rewritten(func, _unmarked)
 
@@ -74,21 +73,13 @@ def _is_mark(stmt: Any) -> bool:
 
 
 def _threads(body: Any) -> int:
-    tir = adapter().tir
-    extents = [
-        tree.constant(stmt.value) or 1
-        for stmt in tree.walk(body)
-        if isinstance(stmt, tir.AttrStmt)
-        and stmt.attr_key == "thread_extent"
-        and str(stmt.node.thread_tag) == "threadIdx.x"
-    ]
-    return extents[0] if extents else 1
+    launch = tree.thread_launch(body)
+    return 1 if launch is None else tree.constant(launch.value) or 1
 
 
 def _outside_branches(stmt: Any) -> Iterator[Any]:
     """The statements that belong neither to producers nor to consumers alone."""
-    tir = adapter().tir
-    if isinstance(stmt, tir.AttrStmt) and str(stmt.attr_key) == _SPECIALIZED:
+    if is_scope(stmt):
         return
     yield stmt
     for child in tree.children(stmt):

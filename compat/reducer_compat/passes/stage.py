@@ -21,6 +21,7 @@ from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes import build
 from reducer_compat.passes.sites import VECTOR_BYTES, load_bytes, same_place
+from reducer_rules.nest import is_power_of_two
 
 #: Dtypes whose wide loads were compiled and run on every release.
 _WIDE = frozenset(
@@ -82,8 +83,7 @@ def _lazy(value: Any) -> bool:
     tir = adapter().tir
     lazy = (tir.Select, tir.And, tir.Or)
     return any(
-        isinstance(node, lazy)
-        or (isinstance(node, tir.Call) and str(getattr(node.op, "name", "")).endswith("then_else"))
+        isinstance(node, lazy) or tree.callee(node).endswith("then_else")
         for node in tree.nodes(value)
     )
 
@@ -97,7 +97,7 @@ def _stage(load: Any, lanes: Sequence[Lane]) -> Staged | None:
     if unit is None:
         return None
     width = min(lanes[unit].extent, VECTOR_BYTES // load_bytes(load))
-    if width < 2 or width & (width - 1) or lanes[unit].extent % width:
+    if width < 2 or not is_power_of_two(width) or lanes[unit].extent % width:
         return None
     if any(steps[k] % width for k in used if k != unit) or not _divides(width, steps[-1]):
         return None

@@ -23,13 +23,11 @@ from typing import Any
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes.build import barrier
-from reducer_compat.passes.registers import is_scope
+from reducer_compat.passes.specialized import is_scope
 
 
 def part_turns(func: Any) -> Any:
-    """The kernel with a barrier of the block before every turn of such loops."""
-    if not any(is_scope(stmt) for stmt in tree.walk(func.body)):
-        return func
+    """A warp-specialized kernel with a barrier of the block before every turn of such loops."""
     return tree.rewritten(func, _enter)
 
 

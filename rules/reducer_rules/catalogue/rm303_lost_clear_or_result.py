@@ -6,11 +6,12 @@ https://github.com/tile-ai/tilelang/issues/2346
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
-from reducer_rules.nest import fully_replicated
+from reducer_rules.nest import fully_replicated, pipelines
 from reducer_rules.release import Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
-from reducer_rules.timeline import Event, Loop, LoopKind, Timeline
+from reducer_rules.timeline import Loop, Timeline
 
 _ONLY_CLEAR = Release.parse("0.1.11")
 
@@ -89,7 +90,7 @@ T.copy(acc, B)
             return
         if not fully_replicated(timeline):
             return
-        loop = next(filter(None, map(_pipeline, timeline.updates)), None)
+        loop = next(chain.from_iterable(map(pipelines, timeline.updates)), None)
         if loop is None:
             return
         for init in timeline.inits:
@@ -100,14 +101,6 @@ T.copy(acc, B)
                     f"warp-specializes the pipelined loop at line {loop.span.line}",
                     target,
                 )
-
-
-def _pipeline(event: Event) -> Loop | None:
-    """The outermost pipelined loop around `event` that may have a stage."""
-    for loop in event.loops:
-        if loop.kind is LoopKind.PIPELINED and loop.stages != 0:
-            return loop
-    return None
 
 
 def _first_update_in(loop: Loop, timeline: Timeline) -> int:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reducer_rules.nest import pipelines
 from reducer_rules.release import Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
-from reducer_rules.timeline import Loop, LoopKind, Timeline, Update
+from reducer_rules.timeline import Loop, Timeline, Update
 
 
 class LostEarlierUpdates(ReleaseRule):
@@ -111,10 +112,7 @@ T.copy(acc, B)
 
 def _pipeline(update: Update) -> Loop | None:
     """The outermost loop around an update that may be warp-specialized."""
-    for loop in update.loops:
-        if loop.kind is LoopKind.PIPELINED and loop.stages != 0 and loop.staged:
-            return loop
-    return None
+    return next((loop for loop in pipelines(update) if loop.staged), None)
 
 
 def _later_pipeline(update: Update, timeline: Timeline) -> Loop | None:

@@ -17,6 +17,7 @@ from reducer_compat.passes.prove.lanes import THREAD, TURN, Array, Lanes, Peers
 from reducer_compat.passes.prove.machine import NotCountedError
 from reducer_compat.passes.prove.weights import garbage
 from reducer_rules.monoid import Op
+from reducer_rules.nest import is_power_of_two
 
 WARP = 32
 _ALL_REDUCE = re.compile(r"^tl::AllReduce<([^<>]*(?:<[^<>]*>[^<>]*)*)>::(run|run_batch)$")
@@ -82,8 +83,8 @@ def peers(lanes: Lanes) -> Peers:
 def _opposite(lanes: Lanes, value: Array, distance: int, base: int) -> Array:
     """What the threads at an XOR distance hold, counted from `base`."""
     group = peers(lanes)
-    power = distance > 0 and not distance & (distance - 1)
-    if group.in_order and base == 0 and power and not group.threads % (2 * distance):
+    aligned = is_power_of_two(distance) and not group.threads % (2 * distance)
+    if group.in_order and base == 0 and aligned:
         return value.reshape(-1, 2, distance)[:, ::-1].reshape(-1)
     thread = lanes.read(THREAD)
     return partner(lanes, value, ((thread - base) ^ distance) + base)
