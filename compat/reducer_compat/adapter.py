@@ -24,6 +24,8 @@ WAY_OUT = "set REDUCER_COMPAT=off to go on without reducer_compat"
 FIRST_PASS = "AddWrapperForSingleBufStore"
 INFERENCE_PASS = "LayoutInference"
 LOWER_PASS = "LowerTileOp"
+#: The first pass that finds device functions with their barriers and merged shared memory.
+LAST_PASS = "MakePackedAPI"
 #: Modules that hold a name of the language surface, oldest spelling first.
 SURFACE_MODULES = ("tilelang.language", "tilelang.language.common")
 
@@ -67,6 +69,11 @@ class Adapter:
     def loses_barriers(self) -> bool:
         """Whether a barrier is moved out of a branch whose condition loads memory, and lost."""
         return self.release < Release.parse("0.1.9")
+
+    @property
+    def waits_by_stages(self) -> bool:
+        """Whether a pipeline waits as if each of its stages committed one group of copies."""
+        return Release.parse("0.1.9") <= self.release < Release.parse("0.1.12")
 
     def thread_shift(self, layout: Any) -> int:
         """What spreading a loop of this layout takes off every thread index in its body.

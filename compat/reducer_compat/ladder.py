@@ -19,7 +19,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
@@ -68,6 +68,10 @@ TOP: Rung = ()
 _RUNG: ContextVar[Rung] = ContextVar("reducer_compat_rung", default=TOP)
 #: Features that the attempt has used, of those that not every kernel has.
 _USED: ContextVar[set[Feature] | None] = ContextVar("reducer_compat_used", default=None)
+#: The names of the functions with reducers that are being lowered.
+_NAMES: ContextVar[Callable[[], tuple[str, ...]]] = ContextVar(
+    "reducer_compat_names", default=tuple
+)
 #: The latest descents of this process, oldest first.
 _LATEST: deque[Descent] = deque(maxlen=64)
 
@@ -89,16 +93,25 @@ def use(feature: Feature) -> None:
         used.add(feature)
 
 
+def lowers(device: str) -> bool:
+    """Whether a function for the device is made of one with reducers that is being lowered."""
+    return any(device.startswith(f"{name}_kernel") for name in _NAMES.get()())
+
+
 @contextlib.contextmanager
-def standing_on(rung: Rung) -> Iterator[set[Feature]]:
-    """Lower so within; what is yielded are the features that said so by `use`."""
+def standing_on(rung: Rung, names: Callable[[], tuple[str, ...]] = tuple) -> Iterator[set[Feature]]:
+    """Lower so within; what is yielded are the features that said so by `use`.
+
+    `names` says, when asked, which functions with reducers are lowered.
+    """
     used: set[Feature] = set()
-    tokens = _RUNG.set(rung), _USED.set(used)
+    tokens = _RUNG.set(rung), _USED.set(used), _NAMES.set(names)
     try:
         yield used
     finally:
         _RUNG.reset(tokens[0])
         _USED.reset(tokens[1])
+        _NAMES.reset(tokens[2])
 
 
 def below(rung: Rung, descent: Descent) -> Rung:

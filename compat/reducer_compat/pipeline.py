@@ -1,11 +1,12 @@
-"""Where the passes run: around three passes of TileLang that every release has.
+"""Where the passes run: around four passes of TileLang that every release has.
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry
 after  LayoutInference               participants, project, guard, prove
 after  LowerTileOp                   emit, occupancy, prove, residue, registers, producers, turns,
                                      epilogue
+ before MakePackedAPI                 waits
 
-Around all three (`retry`): a kernel that TileLang loses a part of is lowered in another way.
+Around all of them (`retry`): a kernel that TileLang loses a part of is lowered in another way.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reducer_compat import ladder, tree
-from reducer_compat.adapter import FIRST_PASS, INFERENCE_PASS, LOWER_PASS, adapter
+from reducer_compat.adapter import FIRST_PASS, INFERENCE_PASS, LAST_PASS, LOWER_PASS, adapter
 from reducer_compat.errors import NarrowError, ReducerError, UncountedWarning
 from reducer_compat.ladder import Feature
 from reducer_compat.passes.admit import admit
@@ -44,6 +45,7 @@ from reducer_compat.passes.specialized import is_specialized
 from reducer_compat.passes.split import rejoin
 from reducer_compat.passes.turns import part_turns
 from reducer_compat.passes.unpipeline import unpipeline
+from reducer_compat.passes.waits import has_waits, raise_waits
 
 #: On a kernel between `carry` and `residue`: the number of its participants.
 ATTRIBUTE = "reducer_compat.threads"
@@ -144,6 +146,15 @@ def _lowered(func: Any) -> Any:
     return write_out(func).without_attr(ATTRIBUTE)
 
 
+def before_packing(original: Any, mod: Any) -> Any:
+    """Have the kernels with reducers wait for no more copies than they read, on the device."""
+    if adapter().waits_by_stages:
+        for name, func in _kernels(mod):
+            if has_waits(func) and ladder.lowers(str(name.name_hint)):
+                mod = _updated(mod, name, raise_waits(func))
+    return original(mod)
+
+
 def _proved(func: Any, stage: str) -> Verdict:
     """Count a kernel.
 
@@ -169,6 +180,7 @@ SPLICES: dict[str, Callable[[Any, Any], Any]] = {
     FIRST_PASS: prepare,
     INFERENCE_PASS: after_inference,
     LOWER_PASS: after_lowering,
+    LAST_PASS: before_packing,
 }
 
 

@@ -129,8 +129,12 @@ def _descend(lower: Callable[[], Any], given: tuple[Any, ...], rung: Rung) -> tu
     Raises:
         Exception: what it raised on the last rung.
     """
+
+    def names() -> tuple[str, ...]:
+        return tuple(str(name.name_hint) for name, _ in _with_reducers(given))
+
     while True:
-        with ladder.standing_on(rung) as used:
+        with ladder.standing_on(rung, names) as used:
             try:
                 with _configured(rung):
                     return lower(), rung
