@@ -75,6 +75,11 @@ class Adapter:
         """Whether a pipeline waits as if each of its stages committed one group of copies."""
         return Release.parse("0.1.9") <= self.release < Release.parse("0.1.12")
 
+    @property
+    def forgets_arrivals(self) -> bool:
+        """Whether nobody arrives at the barrier of a warp-specialized bulk copy."""
+        return Release.parse("0.1.9") <= self.release < Release.parse("0.1.13")
+
     def thread_shift(self, layout: Any) -> int:
         """What spreading a loop of this layout takes off every thread index in its body.
 

@@ -4,7 +4,7 @@ before AddWrapperForSingleBufStore   collect, check, plan, carry
 after  LayoutInference               participants, project, guard, prove
 after  LowerTileOp                   emit, occupancy, prove, residue, registers, producers, turns,
                                      epilogue
- before MakePackedAPI                 waits
+ before MakePackedAPI                 arrivals, waits
 
 Around all of them (`retry`): a kernel that TileLang loses a part of is lowered in another way.
 """
@@ -20,6 +20,7 @@ from reducer_compat.adapter import FIRST_PASS, INFERENCE_PASS, LAST_PASS, LOWER_
 from reducer_compat.errors import NarrowError, ReducerError, UncountedWarning
 from reducer_compat.ladder import Feature
 from reducer_compat.passes.admit import admit
+from reducer_compat.passes.arrivals import refuse_unending
 from reducer_compat.passes.carry import carry
 from reducer_compat.passes.check import check
 from reducer_compat.passes.collect import collect
@@ -45,7 +46,7 @@ from reducer_compat.passes.specialized import is_specialized
 from reducer_compat.passes.split import rejoin
 from reducer_compat.passes.turns import part_turns
 from reducer_compat.passes.unpipeline import unpipeline
-from reducer_compat.passes.waits import has_waits, raise_waits
+from reducer_compat.passes.waits import raise_waits
 
 #: On a kernel between `carry` and `residue`: the number of its participants.
 ATTRIBUTE = "reducer_compat.threads"
@@ -147,11 +148,21 @@ def _lowered(func: Any) -> Any:
 
 
 def before_packing(original: Any, mod: Any) -> Any:
-    """Have the kernels with reducers wait for no more copies than they read, on the device."""
-    if adapter().waits_by_stages:
-        for name, func in _kernels(mod):
-            if has_waits(func) and ladder.lowers(str(name.name_hint)):
-                mod = _updated(mod, name, raise_waits(func))
+    """See what kernels with reducers wait for on the device: for somebody, and for no more
+    copies than they read.
+
+    Raises:
+        UnfitError: for nobody.
+    """
+    here = adapter()
+    for name, func in _kernels(mod) if here.forgets_arrivals or here.waits_by_stages else ():
+        device = str(name.name_hint)
+        if not ladder.lowers(device):
+            continue
+        if here.forgets_arrivals:
+            refuse_unending(func, device)
+        if here.waits_by_stages:
+            mod = _updated(mod, name, raise_waits(func))
     return original(mod)
 
 

@@ -131,3 +131,31 @@ def test_no_turn_of_a_loop_overtakes_another(width: int, threads: int, second: b
     got = simt.run(turns(width, threads, second), a, b, target="sm_90")
     sums = b.sum((2, 4))
     np.testing.assert_array_equal(got, sums * a + (sums if second else 0))
+
+
+def bulk(stages: int, anew: bool) -> Any:
+    """Contiguous tiles, which a pipeline copies whole; with `anew` the same in every turn."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4, 2048), "float32"), out: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((2048,), "float32")
+            acc = T.alloc_reducer((1,), "float32", op="sum")
+            result = T.alloc_fragment((1,), "float32")
+            T.reducer_init(acc)
+            for k in T.Pipelined(4, num_stages=stages):
+                T.copy(A[0 if anew else k, 0:2048], A_s)
+                for i in T.Parallel(2048):
+                    T.reducer_update(acc[0], A_s[i])
+            T.finalize_reducer(acc, result)
+            T.copy(result, out)
+
+    return main
+
+
+@pytest.mark.parametrize("stages", [1, 2])
+def test_nobody_waits_for_a_copy_that_does_not_arrive(stages: int) -> None:
+    """From 0.1.9 to 0.1.12 warp specialization is given up for it."""
+    a = np.random.default_rng(0).integers(-8, 9, (4, 2048)).astype(np.float32)
+    got = simt.run(bulk(stages, anew=True), a, target="sm_90")
+    np.testing.assert_array_equal(got, [4 * a[0].sum()])

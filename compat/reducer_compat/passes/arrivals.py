@@ -1,0 +1,71 @@
+"""Find barriers that are waited for and that nobody arrives at.
+
+From 0.1.9 to 0.1.12 the producers of a warp-specialized pipeline that copies a contiguous tile in
+bulk say how many bytes to expect at an mbarrier and do not arrive there, so its phase never ends,
+and the consumers wait for ever, in kernels without reducers, too:
+
+    mbarrier_expect_tx(full, 8192)          arrive_barrier_expect_tx(full, 8192) would do
+    tma_load(A_s, A, full, 8192)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from reducer_compat import tree
+from reducer_compat.adapter import adapter
+from reducer_compat.errors import UnfitError
+from reducer_compat.ladder import Feature
+
+WAIT = "mbarrier_wait_parity"
+#: Operations on a barrier by which no thread arrives.
+_IDLE = frozenset(
+    (WAIT, "mbarrier_expect_tx", "ptx_init_barrier_thread_count", "tma_load", "tma_load_im2col")
+)
+#: An mbarrier's array, and the first and the last element that may be meant.
+_Place = tuple[int, int, int]
+
+
+def refuse_unending(func: Any, kernel: str) -> None:
+    """See that somebody arrives at each barrier that is waited for in a kernel for the device.
+
+    Raises:
+        UnfitError: nobody does; without warp specialization there are none.
+    """
+    calls = list(_calls(func.body))
+    waits = [place for name, places in calls if name == WAIT for place in places]
+    if not waits:
+        return
+    reached = [place for name, places in calls if name not in _IDLE for place in places]
+    for wait in waits:
+        if not any(_overlap(wait, place) for place in reached):
+            raise UnfitError(
+                Feature.SPECIALIZED,
+                "TileLang has threads wait for a copy at a barrier that nobody arrives at",
+                kernel,
+            )
+
+
+def _calls(body: Any) -> Iterator[tuple[str, list[_Place]]]:
+    """The operations of a kernel on barriers, by name, without the dialect."""
+    for stmt in tree.walk(body):
+        if isinstance(stmt, adapter().tir.Evaluate):
+            places = [_place(load) for load in tree.loads(stmt.value) if _is_barrier(load)]
+            if places:
+                name = str(getattr(getattr(stmt.value, "op", None), "name", ""))
+                yield name.rpartition(".")[2], places
+
+
+def _is_barrier(load: Any) -> bool:
+    return str(load.buffer.scope()) == "shared.barrier"
+
+
+def _place(load: Any) -> _Place:
+    here = adapter()
+    found = here.tvm.arith.Analyzer().const_int_bound(here.simplify(tree.items(load.indices)[0]))
+    return hash(load.buffer.data), int(found.min_value), int(found.max_value)
+
+
+def _overlap(one: _Place, other: _Place) -> bool:
+    return one[0] == other[0] and one[1] <= other[2] and other[1] <= one[2]
