@@ -80,6 +80,11 @@ class Adapter:
         """Whether nobody arrives at the barrier of a warp-specialized bulk copy."""
         return Release.parse("0.1.9") <= self.release < Release.parse("0.1.13")
 
+    @property
+    def interleaves_stages(self) -> bool:
+        """Whether the stages of a tile that is copied in boxes are read in another order."""
+        return Release.parse("0.1.9") <= self.release < Release.parse("0.1.12")
+
     def thread_shift(self, layout: Any) -> int:
         """What spreading a loop of this layout takes off every thread index in its body.
 

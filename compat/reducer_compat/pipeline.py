@@ -24,7 +24,7 @@ from reducer_compat.passes.arrivals import refuse_unending
 from reducer_compat.passes.carry import carry
 from reducer_compat.passes.check import check
 from reducer_compat.passes.collect import collect
-from reducer_compat.passes.copies import refuse_misaligned
+from reducer_compat.passes.copies import refuse_interleaved, refuse_misaligned
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.epilogue import write_out
 from reducer_compat.passes.foresee import foresee
@@ -46,7 +46,7 @@ from reducer_compat.passes.specialized import is_specialized
 from reducer_compat.passes.split import rejoin
 from reducer_compat.passes.turns import part_turns
 from reducer_compat.passes.unpipeline import unpipeline
-from reducer_compat.passes.waits import raise_waits
+from reducer_compat.passes.waits import set_waits
 
 #: On a kernel between `carry` and `residue`: the number of its participants.
 ATTRIBUTE = "reducer_compat.threads"
@@ -130,6 +130,8 @@ def after_lowering(original: Any, mod: Any) -> Any:
     mod = _explained(original, mod, mine)
     for name in mine:
         refuse_misaligned(mod[name], str(name.name_hint))
+        if adapter().interleaves_stages:
+            refuse_interleaved(mod[name], str(name.name_hint))
         mod = _updated(mod, name, each(mod[name], _lowered))
     return mod
 
@@ -162,7 +164,7 @@ def before_packing(original: Any, mod: Any) -> Any:
         if here.forgets_arrivals:
             refuse_unending(func, device)
         if here.waits_by_stages:
-            mod = _updated(mod, name, raise_waits(func))
+            mod = _updated(mod, name, set_waits(func))
     return original(mod)
 
 

@@ -118,7 +118,7 @@ def slowed(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
         found = lambda func: {wait: bound + more for wait, bound in real(func).items()}  # noqa: E731
         monkeypatch.setattr(waits, "allowances", found)
         monkeypatch.setattr(
-            pipeline, "raise_waits", lambda func: waits.raise_waits(without_flight(func))
+            pipeline, "set_waits", lambda func: waits.set_waits(without_flight(func))
         )
 
     return start

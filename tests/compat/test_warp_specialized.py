@@ -159,3 +159,12 @@ def test_nobody_waits_for_a_copy_that_does_not_arrive(stages: int) -> None:
     a = np.random.default_rng(0).integers(-8, 9, (4, 2048)).astype(np.float32)
     got = simt.run(bulk(stages, anew=True), a, target="sm_90")
     np.testing.assert_array_equal(got, [4 * a[0].sum()])
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_stages_of_a_tile_with_long_rows_are_kept_apart(stages: int) -> None:
+    """From 0.1.9 to 0.1.13 TMA, or warp specialization with it, is given up for some."""
+    a = np.random.default_rng(0).integers(-8, 9, (4, 2048)).astype(np.float32)
+    a[1:] *= 16
+    got = simt.run(bulk(stages, anew=False), a, target="sm_90")
+    np.testing.assert_array_equal(got, [a.sum()])

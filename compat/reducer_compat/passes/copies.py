@@ -4,15 +4,22 @@ A tensor copy must start at a multiple of 128 bytes of shared memory (CUDA Progr
 tensor maps). TileLang gives each stage of a pipelined buffer the bytes that it needs and no
 more, so where a stage of a tile takes 192 bytes every other one is misaligned, and the kernel
 faults on Hopper: seen on an H200 with 0.1.10 and 0.1.12, for tiles of 8x96, 32x8 and 5x56.
+
+A tile with rows of more than 256 elements is copied box by box. From 0.1.9 to 0.1.11 TileLang lays
+such a tile out with its stages inside the boxes and copies as if they were outside, so consumers
+read another stage's box, in kernels without reducers, too. 0.1.8 and 0.1.15 are right, 0.1.12 and
+0.1.13 refuse.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import CopyError, ReducerError
+from reducer_compat.passes.build import product
 from reducer_compat.passes.plan import dtype_bytes
 from reducer_compat.passes.specialized import DISABLED
 
@@ -43,6 +50,48 @@ def refuse_misaligned(func: Any, kernel: str) -> None:
                 kernel=kernel,
                 fix=f"make the tile's bytes a multiple of {ALIGNMENT}",
             )
+
+
+def refuse_interleaved(func: Any, kernel: str) -> None:
+    """See that no tile with stages is copied in boxes, where they would be read interleaved.
+
+    Raises:
+        CopyError: one is.
+    """
+    boxes: dict[int, list[int]] = {}
+    for call, times in _repeated(func.body, 1):
+        pointer = call.args[2]
+        if _is_call(pointer, adapter().op("tvm_access_ptr").name):
+            size = tree.constant(pointer.args[3]) or 0
+            boxes.setdefault(hash(pointer.args[1]), []).extend([size] * times)
+    for buffer in _allocated(func.body):
+        copied = boxes.get(hash(buffer.data), [])
+        if len(copied) > 1 and sum(copied) < int(product(tree.items(buffer.shape))):
+            raise CopyError(
+                "RC003",
+                f"TileLang copies the stages of {buffer.name} by TMA in boxes that it reads in "
+                "another order",
+                kernel=kernel,
+                fix="make the rows of the tile no longer than 256 elements",
+            )
+
+
+def _repeated(stmt: Any, times: int) -> Iterator[tuple[Any, int]]:
+    """The tensor copies in a statement, and how often each is written out."""
+    tir = adapter().tir
+    if isinstance(stmt, tir.Evaluate):
+        yield from ((call, times) for call in _tensor_copies(stmt))
+    elif isinstance(stmt, tir.For) and stmt.kind == tir.ForKind.UNROLLED:
+        times *= tree.constant(stmt.extent) or 1
+    for child in tree.children(stmt):
+        yield from _repeated(child, times)
+
+
+def _allocated(body: Any) -> Iterator[Any]:
+    """The buffers of a kernel."""
+    for stmt in tree.walk(body):
+        if isinstance(stmt, adapter().block):
+            yield from tree.items(stmt.alloc_buffers)
 
 
 def _is_without_tma() -> bool:

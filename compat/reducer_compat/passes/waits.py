@@ -3,7 +3,8 @@
 A software pipeline commits a group of copies for every tile, and waits, before it reads one,
 until no more than so many groups are in flight. From 0.1.9 to 0.1.11 TileLang counts one group for
 each stage, though a stage with two tiles commits two, so the loop waits for copies that the
-next turn needs; from 0.1.12 on it counts them all.
+next turn needs; from 0.1.12 on it counts them all. After the loop of a pipeline of three stages
+0.1.9 waits for too few, and reads what is not there yet, in kernels without reducers, too.
 
     commit A0; commit x0; commit A1; commit x1
     for k in range(n):
@@ -13,7 +14,7 @@ next turn needs; from 0.1.12 on it counts them all.
 
 The kernel is run through, group by group, with what each statement touches of shared memory: a
 touch needs the group that was copied there, by the last wait before it that a barrier of the
-block follows. A loop is run until its state comes again. A wait is raised to the least that its
+block follows. A loop is run until its state comes again. A wait is set to the least that its
 touches allow. A pointer that is handed on may be used for all of an allocation. What is not
 understood leaves the kernel as it is.
 """
@@ -113,7 +114,7 @@ class _State:
 
 
 def allowances(func: Any) -> dict[int, int]:
-    """How many groups may be in flight after a wait, for waits that allow fewer, by number.
+    """How many groups may be in flight after each wait that allows another number, by its number.
 
     Empty where that cannot be told.
     """
@@ -125,24 +126,22 @@ def allowances(func: Any) -> dict[int, int]:
         needed = _Run().of(program)
     except _UnknownError:
         return {}
-    # Nothing relies on a wait without a bound; another one stands between it and every read.
+    # Nothing relies on a wait without a need; another one stands between it and every read.
     most = max(needed.values(), default=0)
-    bounds = {wait: needed.get(wait.number, most) for wait in reader.waits}
-    if any(needed.get(wait.number, wait.allowed) < wait.allowed for wait in reader.waits):
-        return {}
-    return {wait.number: bound for wait, bound in bounds.items() if bound > wait.allowed}
+    bounds = {wait: needed.get(wait.number, max(most, wait.allowed)) for wait in reader.waits}
+    return {wait.number: bound for wait, bound in bounds.items() if bound != wait.allowed}
 
 
-def raise_waits(func: Any) -> Any:
+def set_waits(func: Any) -> Any:
     """A kernel for the device, where shared memory is merged and barriers stand, with its waits
-    raised to what its reads allow."""
+    set to what its reads allow."""
     found = allowances(func) if has_waits(func) else {}
     if not found:
         return func
     here = adapter()
     numbers = iter(range(1 << 30))
 
-    def raised(stmt: Any) -> Any:
+    def with_bound(stmt: Any) -> Any:
         if _name(stmt.value) != WAIT:
             return None
         number = next(numbers)
@@ -153,7 +152,7 @@ def raise_waits(func: Any) -> Any:
         return here.tir.Evaluate(here.tir.Call(call.dtype, call.op, [allowed]))
 
     kind = f"{here.tir.__name__.rsplit('.', 1)[-1]}.Evaluate"
-    body = here.tir.stmt_functor.ir_transform(func.body, None, raised, [kind])
+    body = here.tir.stmt_functor.ir_transform(func.body, None, with_bound, [kind])
     return func.with_body(body)
 
 
