@@ -157,7 +157,7 @@ def before_packing(original: Any, mod: Any) -> Any:
         UnfitError: for nobody.
     """
     here = adapter()
-    for name, func in _kernels(mod) if here.forgets_arrivals or here.waits_by_stages else ():
+    for name, func in tree.kernels(mod) if here.forgets_arrivals or here.waits_by_stages else ():
         device = str(name.name_hint)
         if not ladder.lowers(device):
             continue

@@ -53,8 +53,7 @@ def _calls(body: Any) -> Iterator[tuple[str, list[_Place]]]:
         if isinstance(stmt, adapter().tir.Evaluate):
             places = [_place(load) for load in tree.loads(stmt.value) if _is_barrier(load)]
             if places:
-                name = str(getattr(getattr(stmt.value, "op", None), "name", ""))
-                yield name.rpartition(".")[2], places
+                yield tree.callee(stmt.value).rpartition(".")[2], places
 
 
 def _is_barrier(load: Any) -> bool:

@@ -61,7 +61,7 @@ def refuse_interleaved(func: Any, kernel: str) -> None:
     boxes: dict[int, list[int]] = {}
     for call, times in _repeated(func.body, 1):
         pointer = call.args[2]
-        if _is_call(pointer, adapter().op("tvm_access_ptr").name):
+        if tree.callee(pointer) == adapter().op("tvm_access_ptr").name:
             size = tree.constant(pointer.args[3]) or 0
             boxes.setdefault(hash(pointer.args[1]), []).extend([size] * times)
     for buffer in _allocated(func.body):

@@ -29,7 +29,7 @@ from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes.build import substitute
 from reducer_compat.passes.plan import dtype_bytes
-from reducer_compat.passes.registers import is_scope
+from reducer_compat.passes.specialized import is_scope
 
 COMMIT = "ptx_commit_group"
 WAIT = "ptx_wait_group"
@@ -162,7 +162,8 @@ def has_waits(func: Any) -> bool:
 
 
 def _name(expr: Any) -> str:
-    return str(getattr(getattr(expr, "op", None), "name", "")).rpartition(".")[2]
+    """The operation that a call is of, without its dialect."""
+    return tree.callee(expr).rpartition(".")[2]
 
 
 def _called(stmt: Any) -> str:
