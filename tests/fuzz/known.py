@@ -59,13 +59,6 @@ def explanation(kernel: Kernel, release: str, lane: str, verdict: Verdict) -> st
 # -- what is asked of a kernel ----------------------------------------------------------------
 
 
-def _specialized(kernel: Kernel) -> bool:
-    """Whether TileLang may specialize warps."""
-    return kernel.arch == "sm_90" and any(
-        isinstance(stmt, Loop) and stmt.kind == "pipelined" for stmt in walk(kernel.body)
-    )
-
-
 def _small_fragment_tile(kernel: Kernel, verdict: Verdict) -> bool:
     """A loop over fragments that has fewer iterations than there are threads."""
     return any(math.prod(loop.extents) < kernel.threads for loop in _over_fragments(kernel))
@@ -116,12 +109,6 @@ def _sites_differ(kernel: Kernel, verdict: Verdict) -> bool:
     return False
 
 
-def _stuck(kernel: Kernel, verdict: Verdict) -> bool:
-    """Producers or consumers of a warp-specialized kernel that wait for ever."""
-    waits = verdict.detail.startswith("divergent-barrier: waits for mbarrier")
-    return waits and _specialized(kernel)
-
-
 KNOWN = (
     Known(
         "native: sites that differ",
@@ -131,14 +118,6 @@ KNOWN = (
         ("wrong",),
         _sites_differ,
         lanes=("native",),
-    ),
-    Known(
-        "bulk copy without an arrival",
-        "on these releases nothing arrives at the barrier of a warp-specialized copy of a "
-        "contiguous tile, reducers or not (test_fuzz_limits.py)",
-        ("fault",),
-        _stuck,
-        releases=("0.1.9", "0.1.10", "0.1.11", "0.1.12"),
     ),
     Known(
         "tiles of different dtypes in one place",

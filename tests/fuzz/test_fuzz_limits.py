@@ -225,6 +225,48 @@ def test_consumers_wait_for_ever_for_a_contiguous_tile() -> None:
     assert bool(report.of("divergent-barrier")) == stuck, str(report)
 
 
+def staged(rows: int, columns: int, stages: int, dtype: str) -> Any:
+    """Tiles of one row after another of `A`, copied by a pipeline: no reducer."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4 * rows, columns), dtype), B: T.Tensor((4 * rows, columns), dtype)):
+        with T.Kernel(1, threads=128):
+            shared = T.alloc_shared((rows, columns), dtype)
+            for k in T.Pipelined(4, num_stages=stages):
+                T.copy(A[k * rows, 0], shared)
+                for i, j in T.Parallel(rows, columns):
+                    B[k * rows + i, j] = shared[i, j]
+
+    return kernel
+
+
+def copied(kernel: Any, shape: tuple[int, int], dtype: str, target: str) -> bool:
+    """Whether a kernel of `staged` copies."""
+    given = np.arange(shape[0] * shape[1]).reshape(shape).astype(dtype)
+    with tilelang_alone():
+        return bool(np.array_equal(simt.execute(kernel, given, target=target).outputs[-1], given))
+
+
+@pytest.mark.skipif(
+    Release.parse("0.1.12") <= RELEASE <= Release.parse("0.1.13"),
+    reason="this TileLang refuses the tile",
+)
+@pytest.mark.parametrize("stages", [2, 3])
+def test_stages_of_a_tile_with_long_rows_are_read_in_another_order(stages: int) -> None:
+    """From 0.1.9 to 0.1.11 TMA copies rows of more than 256 elements in boxes, stage by stage."""
+    mixed = Release.parse("0.1.9") <= RELEASE <= Release.parse("0.1.11")
+    kernel = staged(1, 2048, stages, "float32")
+    assert copied(kernel, (4, 2048), "float32", "sm_90") != mixed
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+def test_the_last_copies_of_three_stages_are_not_waited_for(stages: int) -> None:
+    """On 0.1.9 the last tile is read before it is there."""
+    late = Release.parse("0.1.9") == RELEASE and stages == 3
+    kernel = staged(16, 128, stages, "float16")
+    assert copied(kernel, (64, 128), "float16", "sm_80") != late
+
+
 # -- shared memory ----------------------------------------------------------------------------
 
 
