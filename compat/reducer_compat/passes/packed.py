@@ -20,7 +20,7 @@ accumulators would only cost registers where memory is what a kernel waits for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,12 +50,16 @@ class _Space:
 
     variables: tuple[tuple[Any, int], ...]
 
-    def within(self, loop: Any) -> _Space:
-        """The space in the body of a loop; a loop of unknown length adds nothing known."""
-        start, extent = tree.constant(loop.min), tree.constant(loop.extent)
-        if start != 0 or extent is None:
+    def inside(self, stmt: Any) -> _Space:
+        """The space in the body of a statement: that of a loop, and that of a launch, is larger."""
+        tir = adapter().tir
+        if isinstance(stmt, tir.For) and tree.constant(stmt.min) == 0:
+            var, extent = stmt.loop_var, tree.constant(stmt.extent)
+        elif isinstance(stmt, tir.AttrStmt) and stmt.attr_key == "thread_extent":
+            var, extent = stmt.node.var, tree.constant(stmt.value)
+        else:
             return self
-        return _Space((*self.variables, (loop.loop_var, extent)))
+        return self if extent is None else _Space((*self.variables, (var, extent)))
 
     def values(self, expr: Any, var: Any, extent: int) -> tuple[Array, Array]:
         """An expression where `var` is even, and where it is one more.
@@ -72,9 +76,7 @@ class _Space:
         even, *rest = np.indices(sizes).reshape(len(sizes), -1)
         others = [(v, line) for (v, _), line in zip(known, rest, strict=True)]
         try:
-            first, second = (
-                evaluate(expr, [(var, 2 * even + lane), *others]) for lane in range(2)
-            )
+            first, second = (evaluate(expr, [(var, 2 * even + lane), *others]) for lane in range(2))
         except LookupError as error:
             raise _NotPairedError from error
         return np.broadcast_to(first, even.shape), np.broadcast_to(second, even.shape)
@@ -93,9 +95,13 @@ class _Run:
 
 @dataclass(slots=True)
 class _Partial:
-    """What a kernel does to a partial outside of its finalize."""
+    """What a kernel does to a partial outside of its finalize.
+
+    `is_open` says, at the place the survey is at, whether an epoch was opened and not closed.
+    """
 
     buffer: Any
+    is_open: bool = False
     openings: list[Any] = field(default_factory=list)
     ops: set[Op] = field(default_factory=set)
     runs: list[tuple[Any, Any]] = field(default_factory=list)
@@ -143,14 +149,15 @@ def _partials(func: Any) -> dict[int, _Partial]:
         return {}
     _survey(func.body, _Space(()), arrays)
     return {
-        key: one
-        for key, one in arrays.items()
-        if one.runs and one.openings and len(one.ops) == 1
+        key: one for key, one in arrays.items() if one.runs and one.openings and len(one.ops) == 1
     }
 
 
 def _is_small_array(buffer: Any) -> bool:
-    if str(buffer.dtype) not in _DTYPES or str(buffer.scope()) != "local":
+    """Whether a buffer may be a partial to pair; its name spares others a closer look."""
+    if str(buffer.dtype) not in _DTYPES or not str(buffer.name).endswith("_partial"):
+        return False
+    if str(buffer.scope()) != "local":
         return False
     extents = [tree.constant(extent) for extent in tree.items(buffer.shape)]
     return len(extents) == 1 and extents[0] is not None and extents[0] <= MOST_PARTIALS
@@ -159,22 +166,27 @@ def _is_small_array(buffer: Any) -> bool:
 def _survey(stmt: Any, space: _Space, arrays: dict[int, _Partial]) -> None:
     """Note what is done to each array; those that are used in other ways are taken out."""
     tir = adapter().tir
-    if isinstance(stmt, tir.AttrStmt):
-        if stmt.attr_key == FINALIZE:
-            return
-        if stmt.attr_key == "thread_extent":
-            extent = tree.constant(stmt.value)
-            threads = str(stmt.node.thread_tag).startswith("threadIdx") and extent
-            if threads:
-                space = _Space((*space.variables, (stmt.node.var, extent)))
-    elif isinstance(stmt, tir.For):
-        space = space.within(stmt)
+    if isinstance(stmt, tir.AttrStmt) and stmt.attr_key == FINALIZE:
+        _close(stmt, arrays)
+        return
+    space = space.inside(stmt)
+    if isinstance(stmt, tir.For):
         run = _run(stmt, space)
         if run is not None and (mine := arrays.get(hash(run.store.buffer.data))):
             mine.runs.append((stmt, run))
     _use(stmt, arrays)
     for child in tree.children(stmt):
         _survey(child, space, arrays)
+
+
+def _close(finalize: Any, arrays: dict[int, _Partial]) -> None:
+    """Note the end of an epoch; an array whose epoch ends twice is taken out."""
+    for key in _read(finalize.body):
+        mine = arrays.get(key)
+        if mine is not None and not mine.is_open:
+            del arrays[key]
+        elif mine is not None:
+            mine.is_open = False
 
 
 def _use(stmt: Any, arrays: dict[int, _Partial]) -> None:
@@ -184,11 +196,12 @@ def _use(stmt: Any, arrays: dict[int, _Partial]) -> None:
         mine = arrays.get(hash(stmt.buffer.data))
         if mine is not None:
             op = _op(stmt)
-            if op is not None:
+            if op is not None and mine.is_open:
                 mine.ops.add(op)
                 read = [load for load in read if not load.same_as(stmt.value.a)]
             elif _is_constant(stmt.value):
                 mine.openings.append(stmt)
+                mine.is_open = True
             else:
                 del arrays[hash(stmt.buffer.data)]
     for load in read:

@@ -24,6 +24,7 @@ BROKEN = [
     ("columns_and_computed_index", "lowered"),
     ("serial_inside_parallel", "planned"),
     ("opened_twice", "lowered"),
+    ("sum_float16_16x128_weighted", "lowered"),
 ]
 #: What has to be broken somewhere: each a kind of mutant.
 KINDS = {
@@ -35,6 +36,10 @@ KINDS = {
     "partial index",
     "partial",
     "partial value",
+    "pairs index",
+    "pairs",
+    "pairs read",
+    "pairs value",
     "exchange index",
     "exchange read",
     "exchange",
