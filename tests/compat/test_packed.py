@@ -13,7 +13,9 @@ from benchmarks.kernel_bench import shipped
 from reducer_compat import simt
 from reducer_compat.adapter import adapter
 from reducer_compat.passes import emit
+from reducer_rules.release import Release
 from tests.compat.lowering import body, run, source, wanted
+from tests.kernels.case import numpy_dtype
 from tests.kernels.halves import DTYPES, OPS, TILES, halves, rows
 
 pytestmark = pytest.mark.usefixtures("canonical")
@@ -54,6 +56,49 @@ def test_fragments_are_paired_under_warp_specialization_too() -> None:
     got = simt.run(kernel, a, x, target="sm_90")
     np.testing.assert_array_equal(got, a.astype(np.float32) @ x.astype(np.float32))
     assert "tl::fma2(" in source(kernel, arch="sm_90")
+
+
+def spread_and_peak(dtype: str) -> Any:
+    """Squares of differences to a value that all share, and largest magnitudes."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 256), dtype), m: T.Tensor((1,), dtype), y: T.Tensor((2, 8), dtype)):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((8, 256), dtype)
+            squares = T.alloc_reducer((8,), dtype)
+            peak = T.alloc_reducer((8,), dtype, op="max")
+            squares_result = T.alloc_fragment((8,), dtype)
+            peak_result = T.alloc_fragment((8,), dtype)
+            T.copy(A, A_s)
+            T.reducer_init(squares)
+            T.reducer_init(peak)
+            for i, j in T.Parallel(8, 256):
+                T.reducer_update(squares[i], (A_s[i, j] - m[0]) * (A_s[i, j] - m[0]))
+            for i, j in T.Parallel(8, 256):
+                T.reducer_update(peak[i], T.max(A_s[i, j], -A_s[i, j]))
+            T.finalize_reducer(squares, squares_result)
+            T.finalize_reducer(peak, peak_result)
+            T.copy(squares_result, y[0, 0])
+            T.copy(peak_result, y[1, 0])
+
+    return main
+
+
+@paired
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_expressions_of_operands_are_paired_whole(
+    dtype: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    kernel = spread_and_peak(dtype)
+    a = (np.random.default_rng(3).random((8, 256)) < 0.1).astype(np.float64)
+    a[:, 7] = -3
+    m = np.ones(1)
+    got = simt.run(kernel, *(one.astype(numpy_dtype(dtype)) for one in (a, m))).astype(np.float64)
+    np.testing.assert_array_equal(got[1], np.abs(a).max(1))
+    np.testing.assert_allclose(got[0], ((a - m) ** 2).sum(1), rtol=0.01)
+    text = body(source(kernel))
+    assert {"tl::sub2(", "tl::fma2(", "tl::max2("} <= set(re.findall(r"tl::\w+2\(", text))
+    assert "lowered as a serial loop" not in capfd.readouterr().err
 
 
 def maxima_and_sums(epochs: int) -> Any:
@@ -198,5 +243,8 @@ def test_a_release_that_takes_pairs_apart_gets_none() -> None:
     assert "_pairs" not in source(rows("sum", "float16", (16, 128), 2, True))
 
 
+@pytest.mark.skipif(
+    adapter().release < Release.parse("0.1.10"), reason="its wheels generate no HIP"
+)
 def test_hip_gets_no_pairs() -> None:
     assert "_pairs" not in source(rows("sum", "float16", (16, 128), 2, True), "gfx942", "hip")

@@ -7,8 +7,8 @@ compare two 16-bit floats in one instruction, so neighbours of a run go to the t
         p[i // 8] = p[i // 8] + a[i] * b[i % 8]       for v in vectorized(2):
                                                           pair[k // 4 * 2 + v] = pair[...] + ...
 
-    opening                                       p[u], pair[2 * u], pair[2 * u + 1] = identity
-    finalize                                      p[u] = p[u] + (pair[2 * u] + pair[2 * u + 1]), first
+    opening:    p[u], pair[2 * u], pair[2 * u + 1] = identity
+    finalize:   p[u] = p[u] + (pair[2 * u] + pair[2 * u + 1]), before the threads combine theirs
 
 What is not such a run goes on into `p`. A kernel stays as it is where the two neighbours are not
 proven to have one partial, one guard, and operands side by side in registers; on other targets;
