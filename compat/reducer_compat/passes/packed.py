@@ -30,7 +30,8 @@ from reducer_compat import monoids, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes import build
 from reducer_compat.passes.project import MOST, Array, evaluate
-from reducer_compat.passes.prove.tags import CONTRIBUTION, FINALIZE
+from reducer_compat.passes.prove.mirror import mirror
+from reducer_compat.passes.prove.tags import CONTRIBUTION, FINALIZE, is_identity
 from reducer_rules.monoid import Op
 
 #: Contributions of a run, at least: a shorter chain is over before pairs pay for themselves.
@@ -148,9 +149,13 @@ def _partials(func: Any) -> dict[int, _Partial]:
     if not arrays:
         return {}
     _survey(func.body, _Space(()), arrays)
-    return {
-        key: one for key, one in arrays.items() if one.runs and one.openings and len(one.ops) == 1
-    }
+    return {key: one for key, one in arrays.items() if one.runs and _is_complete(one)}
+
+
+def _is_complete(partial: _Partial) -> bool:
+    """Whether all updates are of one op, and every epoch opens with what changes nothing in it."""
+    openings = [mirror(store.value) for store in partial.openings]
+    return len(partial.ops) == 1 and all(is_identity(one, *partial.ops) for one in openings)
 
 
 def _is_small_array(buffer: Any) -> bool:
@@ -394,6 +399,3 @@ def _read(stmt: Any) -> Iterator[int]:
         for expr in tree.expressions(inner):
             found.update(dict.fromkeys(hash(load.buffer.data) for load in tree.loads(expr)))
     return iter(found)
-
-
-__all__ = ["packed"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from reducer_compat.adapter import adapter
 from tests.compat.prove import mutants
 from tests.compat.prove.harness import Outcome, differs, lowered, outcome
 from tests.compat.test_kernels import CASES
@@ -36,10 +37,6 @@ KINDS = {
     "partial index",
     "partial",
     "partial value",
-    "pairs index",
-    "pairs",
-    "pairs read",
-    "pairs value",
     "exchange index",
     "exchange read",
     "exchange",
@@ -50,6 +47,8 @@ KINDS = {
     "choice",
     "distance",
 }
+if adapter().pairs_halves:
+    KINDS |= {"pairs index", "pairs read", "pairs value"}
 
 
 def case_of(name: str) -> Case:
