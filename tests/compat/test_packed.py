@@ -10,9 +10,8 @@ import pytest
 import tilelang.language as T
 
 from benchmarks.kernel_bench import shipped
-from reducer_compat import simt
+from reducer_compat import pipeline, simt
 from reducer_compat.adapter import adapter
-from reducer_compat.passes import emit
 from reducer_rules.release import Release
 from tests.compat.lowering import body, run, source, wanted
 from tests.kernels.case import numpy_dtype
@@ -234,7 +233,7 @@ UNCHANGED = {
 @pytest.mark.parametrize("name", UNCHANGED)
 def test_what_does_not_qualify_stays_as_it_was(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = body(source(UNCHANGED[name]()))
-    monkeypatch.setattr(emit, "packed", lambda func: func)
+    monkeypatch.setattr(pipeline, "packed", lambda func: func)
     assert text == body(source(UNCHANGED[name]()))
 
 

@@ -129,9 +129,7 @@ def packed(func: Any) -> Any:
 
 
 def _applies(func: Any) -> bool:
-    target = func.attrs["target"] if func.attrs and "target" in func.attrs else None
-    kind = str(getattr(getattr(target, "kind", None), "name", ""))
-    return kind == "cuda" and adapter().pairs_halves
+    return tree.target_kind(func) == "cuda" and adapter().pairs_halves
 
 
 # What there is
