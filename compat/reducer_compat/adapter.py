@@ -85,6 +85,14 @@ class Adapter:
         """Whether the stages of a tile that is copied in boxes are read in another order."""
         return Release.parse("0.1.9") <= self.release < Release.parse("0.1.12")
 
+    @property
+    def pairs_halves(self) -> bool:
+        """Whether CUDA code for two 16-bit floats at once uses the instructions for it.
+
+        0.1.8 writes one operation for each of them.
+        """
+        return self.release >= Release.parse("0.1.9")
+
     def thread_shift(self, layout: Any) -> int:
         """What spreading a loop of this layout takes off every thread index in its body.
 

@@ -2,9 +2,9 @@
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry
 after  LayoutInference               participants, project, guard, prove
-after  LowerTileOp                   emit, occupancy, prove, residue, registers, producers, turns,
-                                     epilogue
- before MakePackedAPI                 arrivals, waits
+after  LowerTileOp                   emit, packed, occupancy, prove, residue, registers, producers,
+                                     turns, epilogue
+before MakePackedAPI                 arrivals, waits
 
 Around all of them (`retry`): a kernel that TileLang loses a part of is lowered in another way.
 """
@@ -33,6 +33,7 @@ from reducer_compat.passes.launches import each, ours
 from reducer_compat.passes.native import choose, to_native
 from reducer_compat.passes.normalize import normalize
 from reducer_compat.passes.occupancy import crowded
+from reducer_compat.passes.packed import packed
 from reducer_compat.passes.participants import narrowed
 from reducer_compat.passes.plan import plan
 from reducer_compat.passes.producers import leave_issuing
@@ -139,7 +140,7 @@ def after_lowering(original: Any, mod: Any) -> Any:
 def _lowered(func: Any) -> Any:
     if not ours(func):
         return func
-    func = crowded(emit(func))
+    func = crowded(packed(emit(func)))
     verdict = _proved(func, "lowered")
     if not verdict.counted:
         warnings.warn(str(verdict), UncountedWarning, stacklevel=2)

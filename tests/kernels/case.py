@@ -25,6 +25,7 @@ FAMILIES = (
     "shapes",
     "epochs",
     "dtypes",
+    "halves",
     "widths",
     "legacy",
     "benchmarked",

@@ -199,7 +199,7 @@ def _enumerated(mark: marker.Marker, loops: tuple[Any, ...], runner: Any) -> _Up
     values = [line + start for line, (start, _) in zip(grid, known, strict=True)]
     env = [(loop.loop_var, value) for loop, value in zip(loops, values, strict=True)]
     try:
-        outputs, owners = _evaluate(mark.args[2], env), _evaluate(runner, env)
+        outputs, owners = evaluate(mark.args[2], env), evaluate(runner, env)
     except LookupError:
         return _Update(partial, None, None)
     return _Update(partial, *np.broadcast_arrays(outputs, owners, values[0])[:2])
@@ -213,6 +213,12 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "FloorMod": np.mod,
     "Min": np.minimum,
     "Max": np.maximum,
+    "EQ": np.equal,
+    "LT": np.less,
+    "LE": np.less_equal,
+    "GT": np.greater,
+    "GE": np.greater_equal,
+    "And": np.logical_and,
 }
 _CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "bitwise_and": np.bitwise_and,
@@ -223,8 +229,8 @@ _CALLS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _evaluate(expr: Any, env: Sequence[tuple[Any, Array]]) -> Any:
-    """The values of an integer expression.
+def evaluate(expr: Any, env: Sequence[tuple[Any, Array]]) -> Any:
+    """The values of an integer expression, or of a comparison of integers.
 
     Raises:
         LookupError: it depends on something else than the variables of `env`.
@@ -234,12 +240,12 @@ def _evaluate(expr: Any, env: Sequence[tuple[Any, Array]]) -> Any:
         return value
     kind = type(expr).__name__
     if kind == "Cast":
-        return _evaluate(expr.value, env)
+        return evaluate(expr.value, env)
     if kind in _BINARY:
-        return _BINARY[kind](_evaluate(expr.a, env), _evaluate(expr.b, env))
+        return _BINARY[kind](evaluate(expr.a, env), evaluate(expr.b, env))
     if kind == "Call" and len(expr.args) == 2:
         name = tree.callee(expr).rsplit(".", 1)[-1]
-        return _CALLS[name](*(_evaluate(arg, env) for arg in expr.args))
+        return _CALLS[name](*(evaluate(arg, env) for arg in expr.args))
     for var, values in env:
         if var.same_as(expr):
             return values

@@ -16,7 +16,7 @@ from reducer_compat.passes.prove import tags
 from reducer_compat.passes.prove.mirror import mirror
 
 #: Buffers of the runtime, by the ends of their names.
-OURS = ("_partial", "_exchange", "_seed")
+OURS = ("_partial", "_pairs", "_exchange", "_seed")
 
 
 @dataclass(frozen=True)
