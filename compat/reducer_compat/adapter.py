@@ -68,13 +68,17 @@ class Adapter:
         """Whether a barrier is moved out of a branch whose condition loads memory, and lost."""
         return self.release < Release.parse("0.1.9")
 
+    @property
+    def shifts_threads(self) -> bool:
+        """Whether spreading a loop changes the thread indices in its body, as to 0.1.12."""
+        return self.release < Release.parse("0.1.13")
+
     def thread_shift(self, layout: Any) -> int:
         """What spreading a loop of this layout takes off every thread index in its body.
 
-        To 0.1.12 that is the first thread of the layout: under warp specialization, of the
-        consumers. Later releases leave the body alone.
+        Where it does, the first thread of the layout: under warp specialization, of the consumers.
         """
-        if self.release >= Release.parse("0.1.13"):
+        if not self.shifts_threads:
             return 0
         found = re.search(r"thread_range: I.Range\((\d+)", repr(layout))
         return int(found[1]) if found else 0
