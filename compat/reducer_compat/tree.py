@@ -54,6 +54,12 @@ def items(array: Any) -> tuple[Any, ...]:
     return tuple(map(element, repeat(array, count), range(count)))
 
 
+def first(array: Any) -> Any:
+    """The first element of a TVM array, or None."""
+    size, element = _array()
+    return element(array, 0) if size(array) else None
+
+
 def _present(*parts: Stmt) -> tuple[Stmt, ...]:
     return tuple(part for part in parts if part is not None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from reducer_compat import marker, tree
@@ -59,9 +60,9 @@ class Reducer:
     def dtype(self) -> str:
         return str(self.buffer.dtype)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int | None, ...]:
-        return tuple(tree.constant(extent) for extent in self.buffer.shape)
+        return tuple(map(tree.constant, tree.items(self.buffer.shape)))
 
     @property
     def in_place(self) -> bool:

@@ -42,12 +42,14 @@ class Mirror:
         type: the name of its class.
         key: a number that no other living node has.
         known: every mirror so far, by its key.
+        parts: for `operands`, of an expression.
         leaves: for `values.leaves`, of an expression.
     """
 
     raw: Any
     type: str
     key: int
+    parts: tuple[Any, ...] | None = None
     leaves: tuple[Any, ...] | None = None
 
     def __init__(self, raw: Any, key: int, known: dict[int, Mirror]) -> None:
@@ -80,6 +82,7 @@ for _name in (
     *("then_case", "thread_tag", "true_value", "value", "var", "vectors"),
 ):
     setattr(Mirror, _name, _Field(_name))
+
 
 @lru_cache(maxsize=1)
 def _object_hash() -> Callable[[Any], int]:
@@ -172,11 +175,12 @@ _ARRAYS = {"Call": "args", "BufferLoad": "indices", "Shuffle": "vectors"}
 
 def operands(expr: Any) -> tuple[Any, ...]:
     """The expressions directly inside one."""
-    array = _ARRAYS.get(expr.type)
-    if array is not None:
-        parts: tuple[Any, ...] = getattr(expr, array)
-        return parts
-    return tuple([getattr(expr, name) for name in _OPERANDS.get(expr.type, ())])
+    if expr.parts is None:
+        array = _ARRAYS.get(expr.type)
+        names = _OPERANDS.get(expr.type, ())
+        expr.parts = getattr(expr, array) if array else tuple([getattr(expr, n) for n in names])
+    found: tuple[Any, ...] = expr.parts
+    return found
 
 
 def nodes(expr: Any) -> Iterator[Any]:
