@@ -63,12 +63,17 @@ class Adapter:
     @property
     def stages_after_lowering(self) -> bool:
         """Whether a pipelined buffer gets its stages after tile operations are lowered."""
-        return self.release < Release.parse("0.1.9")
+        return self.release < _release("0.1.9")
 
     @property
     def loses_barriers(self) -> bool:
         """Whether a barrier is moved out of a branch whose condition loads memory, and lost."""
-        return self.release < Release.parse("0.1.9")
+        return self.release < _release("0.1.9")
+
+    @property
+    def shifts_threads(self) -> bool:
+        """Whether spreading a loop changes the thread indices in its body, as to 0.1.12."""
+        return self.release < _release("0.1.13")
 
     @property
     def waits_by_stages(self) -> bool:
@@ -96,10 +101,9 @@ class Adapter:
     def thread_shift(self, layout: Any) -> int:
         """What spreading a loop of this layout takes off every thread index in its body.
 
-        To 0.1.12 that is the first thread of the layout: under warp specialization, of the
-        consumers. Later releases leave the body alone.
+        Where it does, the first thread of the layout: under warp specialization, of the consumers.
         """
-        if self.release >= Release.parse("0.1.13"):
+        if not self.shifts_threads:
             return 0
         found = re.search(r"thread_range: I.Range\((\d+)", repr(layout))
         return int(found[1]) if found else 0
@@ -111,7 +115,7 @@ class Adapter:
         So it is in 0.1.9 and 0.1.10, whatever layout the loop has; before, loads count too, and
         after, accesses of fragments. A pointer to a shared buffer counts as a store.
         """
-        return Release.parse("0.1.9") <= self.release < Release.parse("0.1.11")
+        return _release("0.1.9") <= self.release < _release("0.1.11")
 
     def op(self, name: str) -> Any:
         """A builtin operator of TIR, for instance `call_extern`."""
@@ -136,7 +140,7 @@ class Adapter:
     def target(self, kind: str, arch: str) -> Any:
         """A target in the spelling of this release: a string to 0.1.9, a dict after."""
         key = "mcpu" if kind == "hip" else "arch"
-        if self.release < Release.parse("0.1.10"):
+        if self.release < _release("0.1.10"):
             return self.tvm.target.Target(f"{kind} -{key}={arch}")
         return self.tvm.target.Target({"kind": kind, key: arch})
 
@@ -171,6 +175,8 @@ class Adapter:
         return layout.thread
 
 
+#: A release by its name: passes ask for the same few over and over.
+_release = lru_cache(Release.parse)
 #: TVM's analyzer is not safe to share among threads, and slow to make.
 _THREAD = threading.local()
 _FOR_FIELDS = ("loop_var", "min", "extent", "kind", "body", "thread_binding", "annotations")

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from reducer_compat import tree
 from reducer_compat.adapter import adapter
 
 PREFIX = "reducer_compat."
@@ -42,7 +43,8 @@ class Marker:
     @cached_property
     def args(self) -> tuple[Any, ...]:
         """The operands after the name."""
-        return tuple(self.call.args)[1:]
+        args = self.call.args
+        return (args if type(args) is tuple else tree.items(args))[1:]
 
     @property
     def target(self) -> Any:
@@ -81,8 +83,7 @@ def call_marker(call: Any) -> Marker | None:
     tir = adapter().tir
     if type(call) is not tir.Call:
         return None
-    args = call.args
-    first: Any = args[0] if len(args) else None
+    first = tree.first(call.args)
     if type(first) is not tir.StringImm or not str(first.value).startswith(PREFIX):
         return None
     return Marker(str(first.value)[len(PREFIX) :], call)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import repeat
+from operator import is_
 from typing import Any
 
 from reducer_compat.adapter import adapter
@@ -53,6 +54,12 @@ def items(array: Any) -> tuple[Any, ...]:
     return tuple(map(element, repeat(array, count), range(count)))
 
 
+def first(array: Any) -> Any:
+    """The first element of a TVM array, or None."""
+    size, element = _array()
+    return element(array, 0) if size(array) else None
+
+
 def _present(*parts: Stmt) -> tuple[Stmt, ...]:
     return tuple(part for part in parts if part is not None)
 
@@ -68,11 +75,11 @@ def children(stmt: Stmt) -> tuple[Stmt, ...]:
 
 def walk(stmt: Stmt) -> Iterator[Stmt]:
     """Every statement under `stmt` and itself, outermost first, in program order."""
-    stack = [stmt]
+    inside, stack = _inside(), [stmt]
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(reversed(children(node)))
+        stack.extend(inside.get(type(node), _body)(node)[::-1])
 
 
 def span_of(node: Any) -> Any:
@@ -120,11 +127,10 @@ def transform(stmt: Stmt, enter: Callable[[Stmt], Stmt | None]) -> Stmt:
     if replaced is not None:
         return replaced
     before = children(stmt)
+    if not before:
+        return stmt
     after = tuple([transform(child, enter) for child in before])
-    for new, old in zip(after, before, strict=True):
-        if new is not old:
-            return _rebuild(stmt, after)
-    return stmt
+    return stmt if all(map(is_, after, before)) else _rebuild(stmt, after)
 
 
 def rewritten(func: Any, enter: Callable[[Stmt], Stmt | None]) -> Any:
@@ -186,37 +192,62 @@ def sequence(parts: Any, span: Any = None) -> Stmt:
     return flat[0] if len(flat) == 1 else tir.SeqStmt(flat, span)
 
 
-def expressions(stmt: Stmt) -> Iterator[Expr]:
+@lru_cache(maxsize=1)
+def _own() -> dict[type, Callable[[Stmt], tuple[Expr, ...]]]:
+    """How to get at the expressions that a statement itself holds, by its class."""
+    here = adapter()
+    tir = here.tir
+    none: tuple[Expr, ...] = ()
+    return {
+        tir.Evaluate: lambda stmt: (stmt.value,),
+        tir.BufferStore: lambda stmt: (*items(stmt.indices), stmt.value),
+        tir.IfThenElse: lambda stmt: (stmt.condition,),
+        tir.While: lambda stmt: (stmt.condition,),
+        tir.AssertStmt: lambda stmt: (stmt.condition,),
+        tir.For: lambda stmt: (stmt.min, stmt.extent),
+        **dict.fromkeys((tir.SeqStmt, here.block, here.block_realize), lambda stmt: none),
+    }
+
+
+def _value(stmt: Stmt) -> tuple[Expr, ...]:
+    value = getattr(stmt, "value", None)
+    return (value,) if isinstance(value, adapter().tir.PrimExpr) else ()
+
+
+def expressions(stmt: Stmt) -> tuple[Expr, ...]:
     """The expressions that `stmt` itself holds, not those of the statements inside it."""
+    return _own().get(type(stmt), _value)(stmt)
+
+
+@lru_cache(maxsize=1)
+def _leaves() -> frozenset[type]:
     tir = adapter().tir
-    if isinstance(stmt, tir.Evaluate):
-        yield stmt.value
-    elif isinstance(stmt, tir.BufferStore):
-        yield from items(stmt.indices)
-        yield stmt.value
-    elif isinstance(stmt, (tir.IfThenElse, tir.While, tir.AssertStmt)):
-        yield stmt.condition
-    elif isinstance(stmt, tir.For):
-        yield from (stmt.min, stmt.extent)
-    elif isinstance(getattr(stmt, "value", None), tir.PrimExpr):
-        yield stmt.value
+    return frozenset({tir.IntImm, tir.FloatImm, tir.StringImm, tir.Var, tir.SizeVar})
 
 
 def nodes(expr: Expr) -> list[Any]:
     """Every node of an expression, operands before the operator."""
+    if type(expr) in _leaves():
+        return [expr]
     found: list[Any] = []
     adapter().tir.stmt_functor.post_order_visit(expr, found.append)
     return found
 
 
+def among(inside: list[Any], *classes: str) -> list[Any]:
+    """Those nodes that are of some classes, by their names."""
+    kinds = [getattr(adapter().tir, name) for name in classes]
+    return [node for node in inside if type(node) in kinds]
+
+
 def loads(expr: Expr) -> list[Any]:
     """The buffer loads in an expression."""
-    return [node for node in nodes(expr) if isinstance(node, adapter().tir.BufferLoad)]
+    return among(nodes(expr), "BufferLoad")
 
 
 def variables(expr: Expr) -> list[Any]:
     """The variables an expression mentions."""
-    return [node for node in nodes(expr) if isinstance(node, adapter().tir.Var)]
+    return among(nodes(expr), "Var", "SizeVar")
 
 
 def constant(expr: Expr) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from enum import Enum
+from functools import cache
 
 
 class Op(str, Enum):
@@ -45,6 +46,7 @@ def is_float(dtype: str) -> bool:
     return _FLOAT.match(dtype) is not None
 
 
+@cache
 def integer_bounds(dtype: str) -> tuple[int, int] | None:
     """The least and greatest value of an integer dtype; None for any other dtype."""
     if dtype == "bool":

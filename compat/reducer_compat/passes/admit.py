@@ -50,7 +50,7 @@ def _refuse_private_arrays(func: Any, site: Site, kernel: str) -> None:
     loops = tuple(loop.loop_var for loop in nest)
     tir = adapter().tir
     for stmt in tree.walk(site.loop):
-        if not isinstance(stmt, tir.BufferStore) or str(stmt.buffer.scope()) != "local":
+        if type(stmt) is not tir.BufferStore or str(stmt.buffer.scope()) != "local":
             continue
         by_iteration = any(_holds(index, loops) for index in stmt.indices)
         if by_iteration and any(_uses(s, stmt.buffer) for s in _outside(func.body, site.loop)):
@@ -66,11 +66,11 @@ def _refuse_private_arrays(func: Any, site: Site, kernel: str) -> None:
 
 def _expressions(stmt: Any) -> tuple[Any, ...]:
     """The operands of a marker, or the expressions that a statement itself holds."""
-    if isinstance(stmt, adapter().tir.AttrStmt):
+    if type(stmt) is adapter().tir.AttrStmt:
         return ()
     found = marker.read(stmt)
     if found is None:
-        return tuple(tree.expressions(stmt))
+        return tree.expressions(stmt)
     return tuple(arg for arg in found.args if isinstance(arg, adapter().tir.PrimExpr))
 
 
@@ -88,7 +88,7 @@ def _outside(stmt: Any, loop: Any) -> Iterator[Any]:
 
 def _uses(stmt: Any, buffer: Any) -> bool:
     tir = adapter().tir
-    if isinstance(stmt, tir.BufferStore) and stmt.buffer.data.same_as(buffer.data):
+    if type(stmt) is tir.BufferStore and stmt.buffer.data.same_as(buffer.data):
         return True
     return any(
         load.buffer.data.same_as(buffer.data)

@@ -53,6 +53,8 @@ class _Carrier:
         found = marker.read(stmt)
         if found is not None:
             return self._marker(found)
+        if type(stmt) is not adapter().tir.For:
+            return None
         if self.exposed and is_pipelined(stmt):
             body = tree.transform(stmt.body, replace(self, exposed=False).enter)
             return adapter().for_loop(stmt, body=body)
@@ -67,7 +69,7 @@ class _Carrier:
         return participating(self.collected.thread, self.collected.threads, spread_out)
 
     def allocate(self, stmt: Any) -> Any:
-        if not isinstance(stmt, adapter().block):
+        if type(stmt) is not adapter().block:
             return None
         mine = [s for s in self.storages if _holds(stmt.alloc_buffers, s.reducer.buffer)]
         body = tree.transform(stmt.body, self.allocate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from reducer_compat import marker, tree
@@ -59,9 +60,9 @@ class Reducer:
     def dtype(self) -> str:
         return str(self.buffer.dtype)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int | None, ...]:
-        return tuple(tree.constant(extent) for extent in self.buffer.shape)
+        return tuple(map(tree.constant, tree.items(self.buffer.shape)))
 
     @property
     def in_place(self) -> bool:
@@ -141,12 +142,13 @@ class _Reader:
             return
         self._loads(stmt, context)
         self._line = ""
-        if isinstance(stmt, tir.For):
+        kind = type(stmt)
+        if kind is tir.For:
             self._loop(stmt, context)
-        elif isinstance(stmt, tir.While):
+        elif kind is tir.While:
             loop = Loop(next(self._idents), LoopKind.WHILE, Span(0))
             self.visit(stmt.body, (*context, loop))
-        elif isinstance(stmt, tir.IfThenElse):
+        elif kind is tir.IfThenElse:
             self._branch(stmt, context)
         else:
             self._binding(stmt)
@@ -154,9 +156,10 @@ class _Reader:
                 self.visit(child, context)
 
     def _binding(self, stmt: Any) -> None:
-        if tree.is_launch(stmt):
-            self._thread_binding(str(stmt.node.thread_tag), stmt)
-        elif hasattr(stmt, "var") and hasattr(stmt, "value") and self._varies(stmt.value):
+        if type(stmt) is adapter().tir.AttrStmt:
+            if tree.is_launch(stmt):
+                self._thread_binding(str(stmt.node.thread_tag), stmt)
+        elif type(stmt).__name__ in ("LetStmt", "Bind") and self._varies(stmt.value):
             self._thread_vars.append(stmt.var)
 
     def _thread_binding(self, tag: str, stmt: Any) -> None:
@@ -299,7 +302,7 @@ class _Reader:
         tir = adapter().tir
         if not self.reducers:
             return
-        if isinstance(stmt, tir.BufferStore):
+        if type(stmt) is tir.BufferStore:
             self._direct_store(stmt, context)
         for expr in tree.expressions(stmt):
             self._reads_in(expr, context, self._line, whole=_is_tile_op(expr))
@@ -318,16 +321,17 @@ class _Reader:
         holder: int | None = None,
         whole: bool = False,
     ) -> None:
-        for load in tree.loads(expr):
+        inside = tree.nodes(expr)
+        for load in tree.among(inside, "BufferLoad"):
             reducer = self._of(load.buffer)
             if reducer is not None:
                 event = self._read_event(reducer, load, expr, context, where, holder, whole)
                 self._add(reducer, event, where)
-        self._addresses_in(expr, context, where)
+        self._addresses_in(inside, context, where)
 
-    def _addresses_in(self, expr: Any, context: Context, where: str) -> None:
+    def _addresses_in(self, inside: list[Any], context: Context, where: str) -> None:
         """Uses of a reducer's storage other than by a load, until it holds its result."""
-        for var in tree.variables(expr):
+        for var in tree.among(inside, "Var", "SizeVar"):
             reducer = next((r for r in self.reducers if r.buffer.data.same_as(var)), None)
             if reducer is not None and not reducer.in_place:
                 at = self._at(where, context)

@@ -12,13 +12,16 @@ from typing import Any
 
 from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
+from reducer_compat.draft import statements
 from reducer_compat.passes import build
 from reducer_rules.monoid import Op
 
 
 def emit(func: Any) -> Any:
     """The kernel without markers."""
-    return tree.rewritten(func, _enter)
+    if any(marker.read(stmt) is not None for stmt in statements(func)):
+        return tree.rewritten(func, _enter)
+    return func
 
 
 def _enter(stmt: Any) -> Any:
@@ -30,7 +33,7 @@ def _enter(stmt: Any) -> Any:
             Op(found.text(0)), found.args[1].buffer, found.args[2], found.args[3]
         )
     kinds = adapter().tir.ForKind
-    if isinstance(stmt, adapter().tir.For) and stmt.kind == kinds.VECTORIZED and _holds(stmt):
+    if type(stmt) is adapter().tir.For and stmt.kind == kinds.VECTORIZED and _holds(stmt):
         body = tree.transform(stmt.body, _enter)
         return adapter().for_loop(stmt, kind=kinds.SERIAL, body=body)
     return None

@@ -11,6 +11,7 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
+from reducer_compat.draft import statements
 
 #: On the loops that TileLang makes of a pipelined one.
 _PIPELINED = "tl_pipelined_num_stages"
@@ -19,14 +20,18 @@ _EXPLICIT = "pragma_unroll_explicit"
 
 def write_out(func: Any) -> Any:
     """The kernel with such turns to be written out."""
-    return tree.rewritten(func, _enter)
+    return tree.rewritten(func, _enter) if any(map(_is_turns, statements(func))) else func
+
+
+def _is_turns(stmt: Any) -> bool:
+    tir = adapter().tir
+    if type(stmt) is not tir.For or stmt.kind != tir.ForKind.UNROLLED:
+        return False
+    return _PIPELINED in stmt.annotations
 
 
 def _enter(stmt: Any) -> Any:
-    tir = adapter().tir
-    if not isinstance(stmt, tir.For) or stmt.kind != tir.ForKind.UNROLLED:
-        return None
-    if _PIPELINED not in stmt.annotations:
+    if not _is_turns(stmt):
         return None
     annotations = {**dict(stmt.annotations.items()), _EXPLICIT: True}
     return adapter().for_loop(stmt, annotations=annotations)

@@ -15,6 +15,7 @@ from typing import Any
 
 from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
+from reducer_compat.draft import statements
 from reducer_compat.errors import ReducerError
 from reducer_compat.passes.build import substitute
 from reducer_compat.passes.sites import LAYOUT
@@ -26,7 +27,8 @@ def guard(func: Any) -> Any:
     Raises:
         ReducerError: TileLang chose no layout for the loop of an update.
     """
-    return tree.rewritten(func, _enter)
+    waiting = any(marker.read(stmt) is not None for stmt in statements(func))
+    return tree.rewritten(func, _enter) if waiting else func
 
 
 def _enter(stmt: Any) -> Any:
@@ -37,7 +39,7 @@ def _enter(stmt: Any) -> Any:
             "TileLang chose no layout for the T.Parallel loop of an update",
             fix="read the operands from shared memory, or report this kernel",
         )
-    if not isinstance(stmt, adapter().tir.For) or LAYOUT not in stmt.annotations:
+    if type(stmt) is not adapter().tir.For or LAYOUT not in stmt.annotations:
         return None
     if not any(marker.read(inner) is not None for inner in tree.walk(stmt)):
         return stmt
@@ -55,11 +57,11 @@ def _one(stmt: Any, runner: Any) -> Any:
 
 def rebase(func: Any) -> Any:
     """Undo beforehand what spreading the loops of updates does to the thread indices in them."""
-    return tree.rewritten(func, _rebased)
+    return tree.rewritten(func, _rebased) if adapter().shifts_threads else func
 
 
 def _rebased(stmt: Any) -> Any:
-    if not isinstance(stmt, adapter().tir.For) or LAYOUT not in stmt.annotations:
+    if type(stmt) is not adapter().tir.For or LAYOUT not in stmt.annotations:
         return None
     shift = adapter().thread_shift(stmt.annotations[LAYOUT])
     marks = [found for inner in tree.walk(stmt) if (found := marker.read(inner)) is not None]

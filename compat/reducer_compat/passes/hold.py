@@ -23,9 +23,9 @@ def floating(body: Any) -> tuple[Any, ...]:
 
 def _collect(stmt: Any, found: list[Any]) -> None:
     tir = adapter().tir
-    if isinstance(stmt, tir.For) and stmt.kind == tir.ForKind.PARALLEL:
+    if type(stmt) is tir.For and stmt.kind == tir.ForKind.PARALLEL:
         return
-    if not isinstance(stmt, tir.Evaluate):
+    if type(stmt) is not tir.Evaluate:
         loads = [load for expr in tree.expressions(stmt) for load in tree.loads(expr)]
         found.extend(load.buffer.data for load in loads if is_fragment(load.buffer))
     for child in tree.children(stmt):

@@ -15,13 +15,18 @@ from collections.abc import Callable
 from typing import Any
 
 from reducer_compat import tree
+from reducer_compat.draft import Draft, draft
 
 #: What the names of attributes of ours on a function begin with.
 PREFIX = "reducer_compat."
 
 
 def each(func: Any, change: Callable[[Any], Any]) -> Any:
-    """`func` with every kernel that it launches changed."""
+    """`func` with every kernel that it launches changed; `change` is given drafts."""
+    return draft(_changed(draft(func), change)).function()
+
+
+def _changed(func: Draft, change: Callable[[Any], Any]) -> Any:
     found = _launches(func.body)
     if len(found) < 2:
         return change(func)
@@ -37,7 +42,7 @@ def each(func: Any, change: Callable[[Any], Any]) -> Any:
     return tree.rewritten(func, lambda stmt: bodies.get(hash(stmt)))
 
 
-def _part(func: Any, number: int, launch: Any) -> Any:
+def _part(func: Draft, number: int, launch: Any) -> Draft:
     part, ending = func.with_body(launch), f"/{number}"
     for name in ours(func):
         part = part.without_attr(name)

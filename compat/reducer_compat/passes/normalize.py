@@ -25,7 +25,7 @@ def _enter(stmt: Any) -> Any:
     found = marker.read(stmt)
     if found is not None and found.kind == "line":
         return tree.nothing()
-    vectorized = isinstance(stmt, tir.For) and stmt.kind == tir.ForKind.VECTORIZED
+    vectorized = type(stmt) is tir.For and stmt.kind == tir.ForKind.VECTORIZED
     if vectorized and updates_in(stmt):
         body = tree.transform(stmt.body, _enter)
         return adapter().for_loop(stmt, kind=tir.ForKind.SERIAL, body=body)

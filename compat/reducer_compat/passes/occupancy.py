@@ -20,6 +20,7 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
+from reducer_compat.draft import statements
 from reducer_compat.passes.sites import element_bytes
 from reducer_compat.passes.specialized import SCOPE
 
@@ -70,16 +71,19 @@ def _applies(func: Any) -> bool:
         return False
     if not hasattr(adapter().tilelang.language, "annotate_min_blocks_per_sm"):
         return False
-    keys = (BLOCKS, SCOPE)
-    attributes = (getattr(stmt, "attr_key", None) for stmt in tree.walk(func.body))
-    return not any(str(key) in keys for key in attributes)
+    keys, attribute = (BLOCKS, SCOPE), adapter().tir.AttrStmt
+    attributes = (stmt for stmt in statements(func) if type(stmt) is attribute)
+    return not any(stmt.attr_key in keys for stmt in attributes)
 
 
 def _blocks(func: Any) -> int:
     """How many blocks the arrays leave room for; 1 where they are small, or used by pointers."""
     arrays, shared = _allocated(func)
+    small = LEAST - BESIDE
+    if sum(map(_registers, arrays)) <= small:
+        return 1  # whatever is in use at once: most kernels need no look at their statements
     held = _held(func.body, arrays)
-    if held <= LEAST - BESIDE or _escapes(func, arrays):
+    if held <= small or _escapes(func, arrays):
         return 1
     needed = max(LEAST, -(-(held + BESIDE) // UNIT) * UNIT)
     size = sum(_bytes(buffer) for buffer in shared)
@@ -89,8 +93,8 @@ def _blocks(func: Any) -> int:
 
 def _allocated(func: Any) -> tuple[list[Any], list[Any]]:
     """The arrays of each thread, and those in shared memory."""
-    blocks = [stmt for stmt in tree.walk(func.body) if isinstance(stmt, adapter().block)]
-    buffers = [buffer for block in blocks for buffer in block.alloc_buffers]
+    blocks = [stmt for stmt in statements(func) if type(stmt) is adapter().block]
+    buffers = [buffer for block in blocks for buffer in tree.items(block.alloc_buffers)]
     scopes = [(buffer, str(buffer.scope())) for buffer in buffers]
     arrays = [buffer for buffer, scope in scopes if scope.startswith("local")]
     return arrays, [buffer for buffer, scope in scopes if scope.startswith("shared")]
@@ -154,7 +158,7 @@ def _registers(buffer: Any) -> int:
 def _escapes(func: Any, arrays: list[Any]) -> bool:
     """Whether an array is used otherwise than by element, as matrix instructions do."""
     tir = adapter().tir
-    for stmt in tree.walk(func.body):
+    for stmt in statements(func):
         for expr in tree.expressions(stmt):
             for node in tree.nodes(expr):
                 if isinstance(node, tir.Var):
@@ -170,6 +174,6 @@ def _escapes(func: Any, arrays: list[Any]) -> bool:
 
 def _threads(func: Any) -> int:
     extents = [
-        tree.constant(stmt.value) or REGISTERS for stmt in tree.walk(func.body) if _is_launch(stmt)
+        tree.constant(stmt.value) or REGISTERS for stmt in statements(func) if _is_launch(stmt)
     ]
     return math.prod(extents)

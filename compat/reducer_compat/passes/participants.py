@@ -16,6 +16,7 @@ from typing import Any
 
 from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
+from reducer_compat.draft import statements
 from reducer_compat.passes import build
 
 ATTRIBUTE = "reducer_compat.participants"
@@ -23,7 +24,7 @@ ATTRIBUTE = "reducer_compat.participants"
 
 def is_pipelined(stmt: Any) -> bool:
     """Whether a statement is a `T.Pipelined` loop; what is inside runs in the participants."""
-    return isinstance(stmt, adapter().tir.For) and "num_stages" in stmt.annotations
+    return type(stmt) is adapter().tir.For and "num_stages" in stmt.annotations
 
 
 def participating(thread: Any, threads: int, body: Any) -> Any:
@@ -34,12 +35,16 @@ def participating(thread: Any, threads: int, body: Any) -> Any:
 
 def narrowed(func: Any) -> Any:
     """The kernel with its attributes turned into conditions."""
-    return tree.rewritten(func, _enter)
+    return tree.rewritten(func, _enter) if any(map(_is_mark, statements(func))) else func
+
+
+def _is_mark(stmt: Any) -> bool:
+    return type(stmt) is adapter().tir.AttrStmt and stmt.attr_key == ATTRIBUTE
 
 
 def _enter(stmt: Any) -> Any:
     tir = adapter().tir
-    if not isinstance(stmt, tir.AttrStmt) or str(stmt.attr_key) != ATTRIBUTE:
+    if not _is_mark(stmt):
         return None
     thread, threads = marker.call_marker(stmt.value).args  # type: ignore[union-attr]
     return tir.IfThenElse(thread < threads, tree.transform(stmt.body, _enter), None)

@@ -23,6 +23,7 @@ import numpy as np
 from reducer_compat import marker, monoids, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.choice import PlanChoice, PlanKind, remember_plan
+from reducer_compat.draft import statements
 from reducer_compat.passes import build
 from reducer_compat.passes.bits import Pairs, moved
 from reducer_compat.passes.guard import owner
@@ -119,7 +120,7 @@ def project(func: Any) -> Any:
 
 
 def _projected(func: Any) -> Any:
-    handovers = [hand for stmt in tree.walk(func.body) if (hand := _handover(stmt))]
+    handovers = [hand for stmt in statements(func) if (hand := _handover(stmt))]
     if not handovers:
         return func
     updates = _updates(func.body)
@@ -141,7 +142,7 @@ def _choice(kernel: str, hand: Handover, found: Projection | str) -> PlanChoice:
 
 
 def _handover(stmt: Any) -> Handover | None:
-    if not isinstance(stmt, adapter().tir.AttrStmt) or str(stmt.attr_key) != HANDOVER:
+    if type(stmt) is not adapter().tir.AttrStmt or stmt.attr_key != HANDOVER:
         return None
     args = marker.call_marker(stmt.value).args  # type: ignore[union-attr]
     return Handover(
@@ -174,7 +175,7 @@ def _updates(body: Any) -> list[_Update]:
         mark = marker.read(stmt)
         if mark is not None and mark.kind == "partial":
             found.append(_enumerated(mark, loops, runner))
-        if isinstance(stmt, adapter().tir.For):
+        if type(stmt) is adapter().tir.For:
             runner = _owner_of(stmt) if runner is None else runner
             loops = loops if runner is None else (*loops, stmt)
         for child in tree.children(stmt):
@@ -299,9 +300,9 @@ def _rewritten(stmt: Any, found: list[Projection], exchanges: Exchanges) -> Any:
         if mine is None:
             return tree.transform(stmt.body, lambda inner: _rewritten(inner, found, exchanges))
         return handed_over(replace(mine, handover=handover))
-    if isinstance(stmt, adapter().block):
+    if type(stmt) is adapter().block:
         return _allocating(stmt, found, exchanges)
-    if isinstance(stmt, tir.For):
+    if type(stmt) is tir.For:
         if WRITERS in stmt.annotations:
             return _writers(stmt, exchanges)
         return _opening(stmt, found)
@@ -328,7 +329,7 @@ def _allocating(block: Any, found: list[Projection], exchanges: Exchanges) -> An
 def _opening(loop: Any, found: list[Projection]) -> Any:
     """The loop that sets all partials to the identity, over those that are left."""
     store = loop.body
-    if not isinstance(store, adapter().tir.BufferStore) or marker.read(store) is not None:
+    if type(store) is not adapter().tir.BufferStore or marker.read(store) is not None:
         return None
     mine = _of(found, store.buffer)
     if mine is None:

@@ -27,7 +27,7 @@ def uses_reducers(func: Any) -> bool:
     for stmt in tree.walk(func.body):
         if marker.read(stmt) is not None:
             return True
-        foreign = foreign or (isinstance(stmt, block) and _V1 in stmt.annotations)
+        foreign = foreign or (type(stmt) is block and _V1 in stmt.annotations)
     if foreign and not adapter().native_v2:
         raise ReducerError(
             "RC002",

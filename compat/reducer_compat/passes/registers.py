@@ -13,6 +13,7 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
+from reducer_compat.draft import statements
 from reducer_compat.passes.specialized import is_scope
 
 #: What the names of matrix instructions and of hints about registers contain.
@@ -29,8 +30,8 @@ def _speaks(func: Any) -> bool:
     tir = adapter().tir
     calls = (
         stmt.value
-        for stmt in tree.walk(func.body)
-        if isinstance(stmt, tir.Evaluate) and isinstance(stmt.value, tir.Call)
+        for stmt in statements(func)
+        if type(stmt) is tir.Evaluate and isinstance(stmt.value, tir.Call)
     )
     return any(word in name for call in calls for name in _names(call) for word in _TELLING)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reducer_compat import marker, tree
+from reducer_compat import marker
+from reducer_compat.draft import statements
 from reducer_compat.errors import ReducerError
 
 
@@ -14,7 +15,7 @@ def residue(func: Any) -> Any:
     Raises:
         ReducerError: a marker is left.
     """
-    for stmt in tree.walk(func.body):
+    for stmt in statements(func):
         found = marker.read(stmt)
         if found is not None:
             raise ReducerError(

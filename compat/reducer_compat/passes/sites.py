@@ -197,7 +197,7 @@ def find_sites(func: Any) -> tuple[Site, ...]:
 
 def _find(stmt: Any, loops: list[Any]) -> None:
     tir = adapter().tir
-    if isinstance(stmt, tir.For) and stmt.kind == tir.ForKind.PARALLEL:
+    if type(stmt) is tir.For and stmt.kind == tir.ForKind.PARALLEL:
         if updates_in(stmt):
             loops.append(stmt)
         return
@@ -238,7 +238,7 @@ def _fragments(loop: Any) -> tuple[list[Any], list[Any]]:
     writes: list[Any] = []
     for stmt in tree.walk(loop):
         found = marker.read(stmt)
-        if isinstance(stmt, tir.BufferStore) and is_fragment(stmt.buffer):
+        if type(stmt) is tir.BufferStore and is_fragment(stmt.buffer):
             writes.append(stmt.buffer)
         exprs = found.args[4:] if found is not None else tree.expressions(stmt)
         for expr in exprs:
@@ -275,20 +275,17 @@ def _outside(stmt: Any, loop: Any) -> list[Any]:
 
 def _mentions(stmt: Any, buffer: Any) -> bool:
     tir = adapter().tir
-    if isinstance(stmt, tir.BufferStore) and stmt.buffer.data.same_as(buffer.data):
+    if type(stmt) is tir.BufferStore and stmt.buffer.data.same_as(buffer.data):
         return True
-    return any(
-        (getattr(node, "buffer", None) is not None and node.buffer.data.same_as(buffer.data))
-        or (isinstance(node, tir.Var) and node.same_as(buffer.data))
-        for expr in tree.expressions(stmt)
-        for node in tree.nodes(expr)
-    )
+    inside = [node for expr in tree.expressions(stmt) for node in tree.nodes(expr)]
+    used = [load.buffer.data for load in tree.among(inside, "BufferLoad")]
+    used += tree.among(inside, "Var", "SizeVar")
+    return any(data.same_as(buffer.data) for data in used)
 
 
 def _is_filling(stmt: Any, buffer: Any) -> bool:
     """Whether a statement is a copy from shared or global memory into the whole fragment."""
-    is_evaluated = isinstance(stmt, adapter().tir.Evaluate)
-    if not is_evaluated or tree.callee(stmt.value) != "tl.tileop.copy":
+    if type(stmt) is not adapter().tir.Evaluate or tree.callee(stmt.value) != "tl.tileop.copy":
         return False
     operands = [load.buffer for load in tree.loads(stmt.value)]
     others = [other for other in operands if not other.data.same_as(buffer.data)]

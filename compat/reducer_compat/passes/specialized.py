@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reducer_compat import tree
 from reducer_compat.adapter import adapter
+from reducer_compat.draft import statements
 
 #: The attribute that TileLang puts around the two branches of a warp-specialized kernel.
 SCOPE = "kWarpSpecializationScope"
@@ -15,9 +15,9 @@ DISABLED = "tl.disable_warp_specialized"
 
 def is_scope(stmt: Any) -> bool:
     """Whether a statement holds the two branches of a warp-specialized kernel."""
-    return isinstance(stmt, adapter().tir.AttrStmt) and str(stmt.attr_key) == SCOPE
+    return type(stmt) is adapter().tir.AttrStmt and stmt.attr_key == SCOPE
 
 
 def is_specialized(func: Any) -> bool:
     """Whether TileLang has specialized the warps of a kernel."""
-    return any(map(is_scope, tree.walk(func.body)))
+    return any(map(is_scope, statements(func)))

@@ -14,6 +14,7 @@ from typing import Any
 
 from reducer_compat import ladder, marker, tree
 from reducer_compat.adapter import adapter
+from reducer_compat.draft import statements
 from reducer_compat.errors import ReducerError
 from reducer_compat.ladder import Feature
 from reducer_compat.passes.specialized import DISABLED, is_scope
@@ -47,17 +48,17 @@ def rejoin(func: Any, kernel: str, participants: int) -> Any:
     Raises:
         ReducerError: RC003, an epoch is run by other threads in one part than in another.
     """
-    partials = [stmt.node for stmt in tree.walk(func.body) if _is_mark(stmt)]
-    if _threads(func.body) > participants:
+    whole = statements(func)
+    threads = _threads(func.body)
+    if threads > participants:
         common = list(_outside_branches(func.body))
-        whole = list(tree.walk(func.body))
-        for data in partials:
+        for data in (stmt.node for stmt in whole if _is_mark(stmt)):
             outside = sum(_closes(stmt, data) or _adds(stmt, data) for stmt in common)
             if 0 < outside < sum(_closes(stmt, data) or _adds(stmt, data) for stmt in whole):
                 raise ReducerError(
                     "RC003",
                     "TileLang's warp specialization divides an epoch between the threads of a "
-                    f"pipelined loop and all {_threads(func.body)} threads",
+                    f"pipelined loop and all {threads} threads",
                     kernel=kernel,
                     fix=f'pass the config "{DISABLED}": True',
                 )
@@ -69,7 +70,7 @@ def _unmarked(stmt: Any) -> Any:
 
 
 def _is_mark(stmt: Any) -> bool:
-    return isinstance(stmt, adapter().tir.AttrStmt) and str(stmt.attr_key) == TOGETHER
+    return type(stmt) is adapter().tir.AttrStmt and stmt.attr_key == TOGETHER
 
 
 def _threads(body: Any) -> int:

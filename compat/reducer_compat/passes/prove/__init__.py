@@ -76,7 +76,7 @@ def keep(func: Any, body: Any) -> Any:
 def forget(func: Any) -> Any:
     """`func` without names and without its source."""
     authored = _SOURCES.pop(int(func.attrs[SOURCE]), None)
-    named = authored.named.get(hash(func)) if authored is not None else None
+    named = authored.named.get(hash(func.body)) if authored is not None else None
     return strip(func, named).without_attr(SOURCE)
 
 
@@ -98,7 +98,7 @@ def prove(func: Any, stage: str, notes: tuple[str, ...] = ()) -> Verdict:
     try:
         program = read_program(authored.source, func, planned)
         tally, counted = count(authored.source, program), True
-        authored.named = {hash(func): program.named}
+        authored.named = {hash(func.body): program.named}
     except NotCountedError as error:
         tally, counted = Tally(0, 0, [f"not counted: {error}"]), False
     except MiscountError as error:

@@ -105,7 +105,7 @@ def expect(
         return known
     sums: dict[Key, Array] = {}
 
-    def check(node: Any, ids: tuple[int, ...], lanes: Lanes) -> None:
+    def check(node: Any, ids: tuple[int, ...], lanes: Lanes, machine: Machine) -> None:
         sums[node.number, ids] = source.memories[source.ends[node.number].target].data.copy()
 
     machine = Machine(1, source.memories, dict(assumption.told), check, focus, watch=watch)
@@ -127,11 +127,7 @@ def run(
     focus: Array | None = None,
 ) -> Machine:
     """Run a program; `check` is called at the end of every finalize that counts."""
-
-    def ended(node: Any, ids: tuple[int, ...], lanes: Lanes) -> None:
-        check(node, ids, lanes, machine)
-
-    machine = Machine(program.threads, program.memories, expected.allowed, ended, focus)
+    machine = Machine(program.threads, program.memories, expected.allowed, check, focus)
     machine.forget()
     own = _own(program.blocks, program.sizes, assumption)
     own[program.thread] = np.arange(program.threads)

@@ -137,7 +137,7 @@ class Machine:
     threads: int
     memories: dict[int, Memory]
     allowed: dict[Axis, Array]
-    check: Callable[[Any, tuple[int, ...], Lanes], None]
+    check: Callable[[Any, tuple[int, ...], Lanes, Machine], None]
     focus: Array | None = None
     journals: list[Journal] = field(default_factory=list)
     ran: set[int] = field(default_factory=set)

@@ -26,10 +26,11 @@ class _Field:
         self._name = name
 
     def __get__(self, mirror: Mirror, owner: type[Mirror]) -> Any:
-        value = getattr(mirror.raw, self._name)
+        name = self._name
+        value = getattr(mirror.raw, name)
         if type(value) not in _PLAIN:
             value = _wrapped(value, mirror.known)
-        setattr(mirror, self._name, value)
+        mirror.__dict__[name] = value
         return value
 
 
@@ -41,12 +42,14 @@ class Mirror:
         type: the name of its class.
         key: a number that no other living node has.
         known: every mirror so far, by its key.
+        parts: for `operands`, of an expression.
         leaves: for `values.leaves`, of an expression.
     """
 
     raw: Any
     type: str
     key: int
+    parts: tuple[Any, ...] | None = None
     leaves: tuple[Any, ...] | None = None
 
     def __init__(self, raw: Any, key: int, known: dict[int, Mirror]) -> None:
@@ -63,6 +66,15 @@ def mirror(node: Any) -> Any:
     return _wrapped(node, {})
 
 
+def settle(whole: Any) -> None:
+    """Let go of a mirror's knowledge of all others, once it was read.
+
+    They hold each other by it, and would stay until the garbage collector finds them. What is
+    read later is no longer one mirror with what was read before, but has the same key.
+    """
+    whole.known.clear()
+
+
 for _name in (
     *("a", "alloc_buffers", "annotations", "args", "attr_key", "b", "base", "block", "body"),
     *("buffer", "condition", "data", "dtype", "else_case", "extent", "false_value", "indices"),
@@ -71,35 +83,49 @@ for _name in (
 ):
     setattr(Mirror, _name, _Field(_name))
 
-#: The mirrors of each class of nodes: objects with the same fields take less to keep.
-_CLASSES: dict[type, type[Mirror]] = {}
-
-
-def _class_of(kind: type) -> type[Mirror]:
-    if kind not in _CLASSES:
-        _CLASSES[kind] = type(kind.__name__, (Mirror,), {"type": kind.__name__})
-    return _CLASSES[kind]
-
 
 @lru_cache(maxsize=1)
-def _kinds() -> tuple[type, type, Callable[[Any], int]]:
-    """Arrays, maps, and the hash of every object: some classes define `==`, and lose it."""
+def _object_hash() -> Callable[[Any], int]:
+    """The hash of every object: some classes define `==`, and lose it."""
     import tvm_ffi
 
-    return tvm_ffi.Array, tvm_ffi.Map, tvm_ffi.Object.__hash__
+    return tvm_ffi.Object.__hash__
 
 
-def _wrapped(value: Any, known: dict[int, Mirror]) -> Any:
-    array, mapping, hashed = _kinds()
-    kind = type(value)
-    if kind is array:
-        return tuple([_wrapped(item, known) for item in tree.items(value)])
-    if kind is mapping or isinstance(value, (int, float, str)):
-        return value
-    key = hashed(value)
+def _tuple(value: Any, key: int, known: dict[int, Any]) -> tuple[Any, ...]:
+    return tuple([_wrapped(item, known) for item in tree.items(value)])
+
+
+def _as_it_is(value: Any, key: int, known: dict[int, Any]) -> Any:
+    return value
+
+
+#: What makes the mirror of a value, by its class. Objects with the same fields take less to keep,
+#: so each class of nodes has a class of mirrors.
+_MAKERS: dict[type, Callable[[Any, int, dict[int, Any]], Any]] = {}
+
+
+def _maker_of(kind: type) -> Callable[[Any, int, dict[int, Any]], Any]:
+    import tvm_ffi
+
+    if issubclass(kind, tvm_ffi.Array):
+        made: Callable[[Any, int, dict[int, Any]], Any] = _tuple
+    elif issubclass(kind, (tvm_ffi.Map, int, float, str)):
+        made = _as_it_is
+    else:
+        made = type(kind.__name__, (Mirror,), {"type": kind.__name__})
+    _MAKERS[kind] = made
+    return made
+
+
+def _wrapped(value: Any, known: dict[int, Any]) -> Any:
+    make = _MAKERS.get(type(value)) or _maker_of(type(value))
+    if make is _tuple or make is _as_it_is:
+        return make(value, 0, known)
+    key = _object_hash()(value)
     found = known.get(key)
     if found is None:
-        found = known[key] = _class_of(kind)(value, key, known)
+        found = known[key] = make(value, key, known)
     return found
 
 
@@ -149,11 +175,12 @@ _ARRAYS = {"Call": "args", "BufferLoad": "indices", "Shuffle": "vectors"}
 
 def operands(expr: Any) -> tuple[Any, ...]:
     """The expressions directly inside one."""
-    array = _ARRAYS.get(expr.type)
-    if array is not None:
-        parts: tuple[Any, ...] = getattr(expr, array)
-        return parts
-    return tuple([getattr(expr, name) for name in _OPERANDS.get(expr.type, ())])
+    if expr.parts is None:
+        array = _ARRAYS.get(expr.type)
+        names = _OPERANDS.get(expr.type, ())
+        expr.parts = getattr(expr, array) if array else tuple([getattr(expr, n) for n in names])
+    found: tuple[Any, ...] = expr.parts
+    return found
 
 
 def nodes(expr: Any) -> Iterator[Any]:

@@ -350,7 +350,7 @@ class Finalize(Node):
                 return
             ids.append(int(value[0]))
         machine.lived.add(self.place)
-        machine.check(self, tuple(ids), lanes)
+        machine.check(self, tuple(ids), lanes, machine)
 
 
 def attempt(machine: Machine, effects: Effects, key: Hashable, act: Callable[[], None]) -> bool:

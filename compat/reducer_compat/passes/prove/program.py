@@ -19,6 +19,7 @@ from reducer_compat.passes.prove.mirror import (
     nodes,
     operands,
     read_marker,
+    settle,
 )
 from reducer_compat.passes.prove.nodes import (
     NOTHING,
@@ -116,6 +117,7 @@ def read(
     reader.survey(whole, None)
     reader.follow()
     body = reader.build(whole)
+    settle(whole)
     if body is None:
         body = Sequence([], NOTHING, [])
     return Program(

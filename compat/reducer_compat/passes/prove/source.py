@@ -23,6 +23,7 @@ from reducer_compat.passes.prove.mirror import (
     constant,
     mirror,
     read_marker,
+    settle,
     variables,
 )
 from reducer_compat.passes.prove.nodes import (
@@ -102,7 +103,9 @@ class Source:
 def read(body: Any) -> Source:
     """The epochs of a kernel whose statements are named."""
     reader = _Reader()
-    node = reader.build(mirror(body))
+    whole = mirror(body)
+    node = reader.build(whole)
+    settle(whole)
     return Source(
         node if node is not None else Sequence([], NOTHING, []),
         reader.sites,
