@@ -24,6 +24,7 @@ WAY_OUT = "set REDUCER_COMPAT=off to go on without reducer_compat"
 FIRST_PASS = "AddWrapperForSingleBufStore"
 INFERENCE_PASS = "LayoutInference"
 LOWER_PASS = "LowerTileOp"
+FLATTEN_PASS = "FlattenBuffer"
 #: The first pass that finds device functions with their barriers and merged shared memory.
 LAST_PASS = "MakePackedAPI"
 #: Modules that hold a name of the language surface, oldest spelling first.

@@ -93,9 +93,10 @@ def use(feature: Feature) -> None:
         used.add(feature)
 
 
-def lowers(device: str) -> bool:
-    """Whether a function for the device is made of one with reducers that is being lowered."""
-    return any(device.startswith(f"{name}_kernel") for name in _NAMES.get()())
+def lowers(function: str) -> bool:
+    """Whether a function has reducers and is being lowered, or is made of one for the device."""
+    names = _NAMES.get()()
+    return function in names or any(function.startswith(f"{name}_kernel") for name in names)
 
 
 @contextlib.contextmanager

@@ -1,9 +1,10 @@
-"""Where the passes run: around four passes of TileLang that every release has.
+"""Where the passes run: around five passes of TileLang that every release has.
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry
 after  LayoutInference               participants, project, guard, prove
 after  LowerTileOp                   emit, packed, occupancy, prove, residue, registers, producers,
                                      turns, epilogue
+around FlattenBuffer                 flatten
 before MakePackedAPI                 arrivals, waits
 
 Around all of them (`retry`): a kernel that TileLang loses a part of is lowered in another way.
@@ -16,7 +17,14 @@ from collections.abc import Callable
 from typing import Any
 
 from reducer_compat import ladder, tree
-from reducer_compat.adapter import FIRST_PASS, INFERENCE_PASS, LAST_PASS, LOWER_PASS, adapter
+from reducer_compat.adapter import (
+    FIRST_PASS,
+    FLATTEN_PASS,
+    INFERENCE_PASS,
+    LAST_PASS,
+    LOWER_PASS,
+    adapter,
+)
 from reducer_compat.errors import NarrowError, ReducerError, UncountedWarning
 from reducer_compat.ladder import Feature
 from reducer_compat.passes.admit import admit
@@ -27,6 +35,7 @@ from reducer_compat.passes.collect import collect
 from reducer_compat.passes.copies import refuse_interleaved, refuse_misaligned
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.epilogue import write_out
+from reducer_compat.passes.flatten import hide_changed, is_doubtful
 from reducer_compat.passes.foresee import foresee
 from reducer_compat.passes.guard import guard, rebase
 from reducer_compat.passes.launches import each, ours
@@ -150,6 +159,22 @@ def _lowered(func: Any) -> Any:
     return write_out(func).without_attr(ATTRIBUTE)
 
 
+def around_flattening(original: Any, mod: Any) -> Any:
+    """Flatten buffers, and once more without the indices of our kernels that this made wrong."""
+    doubted = [
+        name
+        for name, func in tree.kernels(mod)
+        if ladder.lowers(str(name.name_hint)) and is_doubtful(func)
+    ]
+    flat = original(mod)
+    kept = mod
+    for name in doubted:
+        func = hide_changed(mod[name], flat[name])
+        if not func.same_as(mod[name]):
+            kept = _updated(kept, name, func)
+    return flat if kept is mod else original(kept)
+
+
 def before_packing(original: Any, mod: Any) -> Any:
     """See what kernels with reducers wait for on the device: for somebody, and for no more
     copies than they read.
@@ -194,6 +219,7 @@ SPLICES: dict[str, Callable[[Any, Any], Any]] = {
     FIRST_PASS: prepare,
     INFERENCE_PASS: after_inference,
     LOWER_PASS: after_lowering,
+    FLATTEN_PASS: around_flattening,
     LAST_PASS: before_packing,
 }
 

@@ -140,6 +140,16 @@ def rewritten(func: Any, enter: Callable[[Stmt], Stmt | None]) -> Any:
     return func if after is before else func.with_body(after)
 
 
+def replaced(stmt: Stmt, replace: Callable[[Any], Any], *kinds: str) -> Stmt:
+    """`stmt` with its nodes of the classes `kinds` as `replace` has them, innermost first.
+
+    None leaves one as it is. The others are visited in C++.
+    """
+    tir = adapter().tir
+    family = tir.__name__.rsplit(".", 1)[-1]
+    return tir.stmt_functor.ir_transform(stmt, None, replace, [f"{family}.{k}" for k in kinds])
+
+
 def is_launch(stmt: Stmt) -> bool:
     """Whether a statement binds an index of blocks or threads."""
     return isinstance(stmt, adapter().tir.AttrStmt) and stmt.attr_key == "thread_extent"

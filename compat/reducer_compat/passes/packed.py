@@ -29,7 +29,8 @@ import numpy as np
 from reducer_compat import monoids, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes import build
-from reducer_compat.passes.project import MOST, Array, evaluate
+from reducer_compat.passes.evaluate import Array, evaluate
+from reducer_compat.passes.project import MOST
 from reducer_compat.passes.prove.mirror import mirror
 from reducer_compat.passes.prove.tags import CONTRIBUTION, FINALIZE, is_identity
 from reducer_rules.monoid import Op

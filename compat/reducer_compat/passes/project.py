@@ -14,7 +14,7 @@ Proven by enumeration of all iterations; what is not proven stays as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from reducer_compat.choice import PlanChoice, PlanKind, remember_plan
 from reducer_compat.draft import statements
 from reducer_compat.passes import build
 from reducer_compat.passes.bits import Pairs, moved
+from reducer_compat.passes.evaluate import Array, evaluate
 from reducer_compat.passes.guard import owner
 from reducer_compat.passes.halving import combined, on_target
 from reducer_compat.passes.plan import LANES
@@ -40,8 +41,6 @@ WRITERS = "reducer_compat.writers"
 MOST = 1 << 20
 #: Bits of a lane's number.
 _LANE_BITS = LANES.bit_length() - 1
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,53 +203,6 @@ def _enumerated(mark: marker.Marker, loops: tuple[Any, ...], runner: Any) -> _Up
     except LookupError:
         return _Update(partial, None, None)
     return _Update(partial, *np.broadcast_arrays(outputs, owners, values[0])[:2])
-
-
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": np.add,
-    "Sub": np.subtract,
-    "Mul": np.multiply,
-    "FloorDiv": np.floor_divide,
-    "FloorMod": np.mod,
-    "Min": np.minimum,
-    "Max": np.maximum,
-    "EQ": np.equal,
-    "LT": np.less,
-    "LE": np.less_equal,
-    "GT": np.greater,
-    "GE": np.greater_equal,
-    "And": np.logical_and,
-}
-_CALLS: dict[str, Callable[[Any, Any], Any]] = {
-    "bitwise_and": np.bitwise_and,
-    "bitwise_or": np.bitwise_or,
-    "bitwise_xor": np.bitwise_xor,
-    "shift_left": np.left_shift,
-    "shift_right": np.right_shift,
-}
-
-
-def evaluate(expr: Any, env: Sequence[tuple[Any, Array]]) -> Any:
-    """The values of an integer expression, or of a comparison of integers.
-
-    Raises:
-        LookupError: it depends on something else than the variables of `env`.
-    """
-    value = tree.constant(expr)
-    if value is not None:
-        return value
-    kind = type(expr).__name__
-    if kind == "Cast":
-        return evaluate(expr.value, env)
-    if kind in _BINARY:
-        return _BINARY[kind](evaluate(expr.a, env), evaluate(expr.b, env))
-    if kind == "Call" and len(expr.args) == 2:
-        name = tree.callee(expr).rsplit(".", 1)[-1]
-        return _CALLS[name](*(evaluate(arg, env) for arg in expr.args))
-    for var, values in env:
-        if var.same_as(expr):
-            return values
-    raise LookupError(kind)
 
 
 def _projection(handover: Handover, updates: list[_Update]) -> Projection | str:

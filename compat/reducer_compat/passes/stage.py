@@ -69,13 +69,11 @@ def replaced(stmt: Any, stages: Sequence[Staged]) -> Any:
     """`stmt` with every staged load replaced by its register."""
     if not stages:
         return stmt
-    tir = adapter().tir
 
     def one(node: Any) -> Any:
         return next((stage.value for stage in stages if same_place(node, stage.load)), None)
 
-    name = f"{tir.__name__.rsplit('.', 1)[-1]}.BufferLoad"
-    return tir.stmt_functor.ir_transform(stmt, None, one, [name])
+    return tree.replaced(stmt, one, "BufferLoad")
 
 
 def _lazy(value: Any) -> bool:

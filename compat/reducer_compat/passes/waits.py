@@ -151,9 +151,7 @@ def set_waits(func: Any) -> Any:
         allowed = here.tir.IntImm("int32", found[number])
         return here.tir.Evaluate(here.tir.Call(call.dtype, call.op, [allowed]))
 
-    kind = f"{here.tir.__name__.rsplit('.', 1)[-1]}.Evaluate"
-    body = here.tir.stmt_functor.ir_transform(func.body, None, with_bound, [kind])
-    return func.with_body(body)
+    return func.with_body(tree.replaced(func.body, with_bound, "Evaluate"))
 
 
 def has_waits(func: Any) -> bool:

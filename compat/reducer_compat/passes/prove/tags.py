@@ -115,8 +115,7 @@ def strip(func: Any, named: frozenset[int] | None = None) -> Any:
 
 def _bare(stmt: Any) -> Any:
     """A statement without the names in its expressions."""
-    here = adapter()
-    pure = hash(here.op("call_pure_extern"))
+    pure = hash(adapter().op("call_pure_extern"))
 
     def unwrap(expr: Any) -> Any:
         if hash(expr.op) != pure:
@@ -124,8 +123,7 @@ def _bare(stmt: Any) -> Any:
         args = tree.items(expr.args)
         return args[1] if args[0].value == CONTRIBUTION else None
 
-    family = here.tir.__name__.rsplit(".", 1)[-1]
-    return here.tir.stmt_functor.ir_transform(stmt, None, unwrap, [f"{family}.Call"])
+    return tree.replaced(stmt, unwrap, "Call")
 
 
 def number_of(expr: Any) -> Any:
