@@ -573,6 +573,7 @@ class _Walker:
             destination_shape=None if buffer is None else buffer.shape,
             batch=batch,
             destination_is_reducer=self._tracked(second) is not None,
+            destination_start=self._start(second),
         )
         self._add(tracker, event, Site(node, call))
         tracker.closed = True
@@ -585,6 +586,17 @@ class _Walker:
             if part is not None and self._tracked(part) is not tracker:
                 self._scan(part, node, context, holder=event.ident, bare=EscapeKind.OPERAND)
         return True
+
+    def _start(self, node: ast.expr | None) -> tuple[Index, ...]:
+        """Where a part of a buffer begins; nothing for a whole one."""
+        if not isinstance(node, ast.Subscript):
+            return ()
+        zero = ast.Constant(0)
+        parts = index_parts(node)
+        starts = [p.lower or zero if isinstance(p, ast.Slice) else p for p in parts]
+        return tuple(
+            Index("0", 0) if start is zero else self._indices([start])[0] for start in starts
+        )
 
     def _is_batch(self, node: ast.expr, tracker: _Tracker) -> bool:
         """Whether the second positional argument of a finalize is v1's batch."""

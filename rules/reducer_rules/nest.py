@@ -54,6 +54,11 @@ def pipelines(event: Event) -> Iterator[Loop]:
     return (loop for loop in event.loops if loop.kind is LoopKind.PIPELINED and loop.stages != 0)
 
 
+def warp_specialized(event: Event) -> Loop | None:
+    """The outermost loop around `event` that may be warp-specialized."""
+    return next((loop for loop in pipelines(event) if loop.staged), None)
+
+
 def fully_replicated(timeline: Timeline) -> bool:
     """Whether every allocation says `replication="all"`."""
     if not timeline.allocs:

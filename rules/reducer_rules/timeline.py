@@ -259,13 +259,18 @@ class Load(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finalize(Event):
-    """The closing of an epoch; `destination` is None in place."""
+    """The closing of an epoch; `destination` is None in place.
+
+    `destination_start` says where a part of a buffer begins, along each of its axes; empty where
+    the destination is a whole buffer.
+    """
 
     destination: str | None = None
     destination_dtype: str | None = None
     destination_shape: tuple[int | None, ...] | None = None
     batch: Batch | None = None
     destination_is_reducer: bool = False
+    destination_start: tuple[Index, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 import reducer_compat
+from reducer_compat import simt
 from reducer_compat.adapter import adapter
 from tests.compat.lowering import run, wanted
 from tests.kernels import Case, all_cases
 from tests.kernels.tiles import row_sum
 from tests.kernels.widths import DTYPES
+from tests.releases import kernels
 
 needs_native = pytest.mark.skipif(
     not adapter().native_v2, reason="this TileLang has no v2 reducers"
@@ -161,6 +165,41 @@ def test_auto_keeps_what_native_does_worse(case: Case, reason: str) -> None:
 def test_auto_gives_native_nothing_that_it_refuses(name: str) -> None:
     case = next(case for case in CASES if case.name == name)
     assert not chosen(case).native
+
+
+#: Kernels of which a rule says that native v2 computes something else, the shape of their input of
+#: ones, their right numbers, and where they are wrong.
+RULED: dict[str, tuple[Callable[[], Any], tuple[int, ...], list[float], str | None]] = {
+    "RM308": (lambda: kernels.of_small_tile_v2(128, (4, 8)), (4, 8), [8] * 4, None),
+    "RM309": (
+        lambda: kernels.beside_pipeline_v2(128, 2, "before"),
+        (4, 16, 64),
+        [72] * 64,
+        "sm_90",
+    ),
+    "RM310": (
+        lambda: kernels.into_part_v2(128, "fragment", 8),
+        (16, 8),
+        [0] * 8 + [16] * 8 + [0] * 8,
+        None,
+    ),
+    "RM311": (lambda: kernels.epochs_in_pipeline_v2(64, 2), (8, 64), [64] * 8, "sm_90"),
+    "RM312": (
+        lambda: kernels.two_places_v2(128, 384, "its own"),
+        (384, 4),
+        [4 + 1536] + [4] * 383,
+        None,
+    ),
+}
+
+
+@needs_native
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("code", RULED)
+def test_auto_is_right_where_a_rule_says_that_native_is_wrong(code: str) -> None:
+    build, shape, right, arch = RULED[code]
+    got = simt.run(build(), np.ones(shape, np.float32), target=arch)
+    assert got.tolist() == right
 
 
 @needs_native

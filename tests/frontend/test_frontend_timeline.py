@@ -386,6 +386,25 @@ def test_finalizes(call: str, destination: str | None, batch: tuple[object, bool
 
 
 @pytest.mark.parametrize(
+    ("destination", "starts"),
+    [
+        ("out", []),
+        ("out[8:16]", [8]),
+        ("out[:8]", [0]),
+        ("out[:, 2 * 4 : n]", [0, 8]),
+        ("out[n:, 0]", [None, 0]),
+        ("out[bx * 8]", [None]),
+    ],
+)
+def test_where_a_destination_starts(destination: str, starts: list[int | None]) -> None:
+    body = (
+        f"out = T.alloc_fragment((24, 24), dtype)\n{EPOCH}T.finalize_reducer(acc, {destination})\n"
+    )
+    (finalize,) = timeline(body).finalizes
+    assert [start.value for start in finalize.destination_start] == starts
+
+
+@pytest.mark.parametrize(
     ("statements", "kinds"),
     [
         ("total = acc\nT.copy(total, B)\n", ["Load"]),

@@ -26,9 +26,6 @@ from tests.fuzz.verdict import Verdict
 #: The statement that raced, where it is the copy into a tile; results and partials are no tiles.
 _COPY = re.compile(r"\| (A\d+_s)\[[^]]*\] = ")
 
-#: Outputs, at most, of a reducer for which native v2 can keep a partial in each thread.
-_BASELINE = 256
-
 
 @dataclass(frozen=True)
 class Known:
@@ -96,29 +93,7 @@ def _shared_anew(kernel: Kernel, verdict: Verdict) -> bool:
     )
 
 
-def _sites_differ(kernel: Kernel, verdict: Verdict) -> bool:
-    """A loop with two updates of a reducer of more than 256 outputs at different indices."""
-    for loop in (stmt for stmt in walk(kernel.body) if isinstance(stmt, Loop) and stmt.parallel):
-        places: dict[str, set[object]] = {}
-        for stmt in walk(loop.body):
-            if isinstance(stmt, Update):
-                places.setdefault(stmt.reducer, set()).add(stmt.indices)
-        for name, found in places.items():
-            if len(found) > 1 and math.prod(kernel.reducer(name).shape) > _BASELINE:
-                return True
-    return False
-
-
 KNOWN = (
-    Known(
-        "native: sites that differ",
-        "where two sites of a loop have different indices, TileLang 0.1.14 and 0.1.15 fall back to "
-        "a partial for each thread and output; with more than 256 outputs they take the plan of "
-        "one site instead (test_fuzz_limits.py)",
-        ("wrong",),
-        _sites_differ,
-        lanes=("native",),
-    ),
     Known(
         "tiles of different dtypes in one place",
         "TileLang puts tiles that live one after the other into the same memory, and leaves a "

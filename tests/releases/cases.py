@@ -88,6 +88,8 @@ KEPT = ("rows", "columns", "")
 
 #: Stages and targets of pipelines that have updates beside them.
 PIPELINES = ((1, "sm_90"), (2, "sm_90"), (0, "sm_90"), (2, "sm_80"))
+#: Where an epoch opens that is whole in a turn of a pipelined loop.
+OPENINGS = ("first", "after the copy", "with a seed", "in a loop")
 
 _V1 = (
     Case("sum of 8", "one_output", (128, (1, 8)), count=True),
@@ -114,6 +116,15 @@ _V1 = (
         (128, (16, 128)),
         arch="sm_90",
         config=_NO_WARP_SPECIALIZATION,
+    ),
+    *(
+        Case(
+            f"epochs in a pipeline of {stages}, {arch}",
+            "epochs_in_pipeline",
+            (64, stages),
+            arch=arch,
+        )
+        for stages, arch in PIPELINES
     ),
     Case("copy of 192", "staged", (128, 192)),
     Case("pipeline 8x192", "gemv", (128, (8, 192)), arch="sm_80"),
@@ -190,6 +201,42 @@ _V2 = (
         )
         for place in ("before", "after")
         for stages, arch in PIPELINES
+    ),
+    *(
+        Case(
+            f"v2 into a {scope} from {start}", "into_part_v2", (128, scope, start), since=NATIVE_V2
+        )
+        for scope in ("fragment", "shared")
+        for start in (0, 8)
+    ),
+    *(
+        Case(
+            f"v2 two places of {outputs}, last {last}",
+            "two_places_v2",
+            (128, outputs, last),
+            since=NATIVE_V2,
+        )
+        for outputs in (256, 384)
+        for last in ("its own", "the first")
+    ),
+    Case("v2 into a row", "into_row_v2", (128,), since=NATIVE_V2),
+    *(
+        Case(
+            f"v2 epochs in a pipeline of {stages}, {arch}, opened {opened}",
+            "epochs_in_pipeline_v2",
+            (64, stages, opened),
+            arch=arch,
+            since=NATIVE_V2,
+        )
+        for stages, arch in PIPELINES
+        for opened in OPENINGS
+    ),
+    Case(
+        "v2 epochs around pipelines",
+        "epochs_around_pipelines_v2",
+        (64, 2),
+        arch="sm_90",
+        since=NATIVE_V2,
     ),
     *(
         Case(f"v2 {rows}x{columns}", "row_sums_v2", (128, (rows, columns)), since=NATIVE_V2)

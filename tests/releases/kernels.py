@@ -570,3 +570,137 @@ def beside_pipeline_v2(threads: int, stages: int, place: str) -> Any:
             T.copy(result, B)
 
     return kernel
+
+
+def into_part_v2(threads: int, scope: str, start: int) -> Any:
+    """8 sums of 16 ones, finalized into 8 elements of 24 that begin at `start`."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((16, 8), "float32"), B: T.Tensor((24,), "float32")):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((8,), "float32")
+            out = (
+                T.alloc_fragment((24,), "float32")
+                if scope == "fragment"
+                else T.alloc_shared((24,), "float32")
+            )
+            T.clear(out)
+            T.reducer_init(acc)
+            for i, j in T.Parallel(16, 8):
+                T.reducer_update(acc[j], A[i, j])
+            T.finalize_reducer(acc, out[start : start + 8])
+            T.copy(out, B)
+
+    return kernel
+
+
+def into_row_v2(threads: int) -> Any:
+    """8 sums, finalized into the second row of 3."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((16, 8), "float32"), B: T.Tensor((3, 8), "float32")):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((8,), "float32")
+            T.reducer_init(acc)
+            for i, j in T.Parallel(16, 8):
+                T.reducer_update(acc[j], A[i, j])
+            T.finalize_reducer(acc, B[1, 0:8])
+
+    return kernel
+
+
+def epochs_in_pipeline(threads: int, stages: int) -> Any:
+    """The sums of 8 rows of 64, each an epoch in a turn of a pipelined loop, in v1 spelling."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8, 64), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=threads):
+            row = T.alloc_shared((64,), "float32")
+            acc = T.alloc_reducer((1,), "float32", op="sum", replication="all")
+            for k in T.Pipelined(8, num_stages=stages):
+                T.clear(acc)
+                T.copy(A[k, 0:64], row)
+                for i in T.Parallel(64):
+                    acc[0] += row[i]
+                T.finalize_reducer(acc)
+                T.copy(acc, B[k : k + 1])
+
+    return kernel
+
+
+def epochs_in_pipeline_v2(threads: int, stages: int, opened: str = "first") -> Any:
+    """`epochs_in_pipeline` in shipped v2 spelling.
+
+    `opened` says where: first in the turn, after the copy, with a seed of 0, or in a serial loop.
+    """
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8, 64), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=threads):
+            row = T.alloc_shared((64,), "float32")
+            acc = T.alloc_reducer((1,), "float32")
+            total = T.alloc_fragment((1,), "float32")
+            for k in T.Pipelined(8, num_stages=stages):
+                if opened == "first":
+                    T.reducer_init(acc)
+                T.copy(A[k, 0:64], row)
+                if opened == "after the copy":
+                    T.reducer_init(acc)
+                if opened == "with a seed":
+                    T.reducer_init(acc, 0)
+                if opened != "in a loop":
+                    for i in T.Parallel(64):
+                        T.reducer_update(acc[0], row[i])
+                    T.finalize_reducer(acc, total)
+                    T.copy(total, B[k : k + 1])
+                else:
+                    for _ in T.serial(2):
+                        T.reducer_init(acc)
+                        for i in T.Parallel(64):
+                            T.reducer_update(acc[0], row[i])
+                        T.finalize_reducer(acc, total)
+                        T.copy(total, B[k : k + 1])
+
+    return kernel
+
+
+def epochs_around_pipelines_v2(threads: int, stages: int) -> Any:
+    """The sums of 8 rows of 64, each an epoch around a pipelined loop."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8, 64), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=threads):
+            half = T.alloc_shared((32,), "float32")
+            acc = T.alloc_reducer((1,), "float32")
+            total = T.alloc_fragment((1,), "float32")
+            for r in T.serial(8):
+                T.reducer_init(acc)
+                for k in T.Pipelined(2, num_stages=stages):
+                    T.copy(A[r, k * 32 : k * 32 + 32], half)
+                    for i in T.Parallel(32):
+                        T.reducer_update(acc[0], half[i])
+                T.finalize_reducer(acc, total)
+                T.copy(total, B[r : r + 1])
+
+    return kernel
+
+
+def two_places_v2(threads: int, outputs: int, last: str) -> Any:
+    """Four contributions to each output, and all of them to the first one too, in one loop."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((outputs, 4), "float32"), B: T.Tensor((outputs,), "float32")):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((outputs,), "float32")
+            result = T.alloc_fragment((outputs,), "float32")
+            T.reducer_init(acc)
+            for i, k in T.Parallel(outputs, 4):
+                if last == "its own":
+                    T.reducer_update(acc[0], A[i, k])
+                T.reducer_update(acc[i], A[i, k])
+                if last == "the first":
+                    T.reducer_update(acc[0], A[i, k])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel

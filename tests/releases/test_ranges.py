@@ -11,7 +11,7 @@ from reducer_rules.catalogue import rule
 from reducer_rules.release import Release, between
 from reducer_rules.replication import replicas, threads_per_row
 from reducer_rules.rule import ReleaseRule
-from tests.releases.cases import KEPT, NATIVE_GRID, PIPELINES, ROW_TILES, SMALL_TILES
+from tests.releases.cases import KEPT, NATIVE_GRID, OPENINGS, PIPELINES, ROW_TILES, SMALL_TILES
 from tests.releases.conftest import Outcome, Probe
 
 NATIVE = between("0.1.14", "0.1.15")
@@ -233,6 +233,53 @@ def test_rm309_updates_beside_a_pipeline(probed: Probe, stages: int, arch: str) 
     else:
         assert before.sums_to(72)
     assert probed[f"v2 after a pipeline of {stages}, {arch}"].sums_to(72)
+
+
+@pytest.mark.parametrize("scope", ["fragment", "shared"])
+def test_rm310_a_result_goes_to_the_beginning(probed: Probe, scope: str) -> None:
+    if probed.within(affected("RM310")):
+        beginning = (16.0,) * 8 + (0.0,) * 16
+        assert probed[f"v2 into a {scope} from 0"].sums_to(*beginning)
+        assert probed[f"v2 into a {scope} from 8"].sums_to(*beginning)
+
+
+def test_rm310_a_part_of_more_axes(probed: Probe) -> None:
+    if probed.within(affected("RM310")):
+        assert "must have the same logical shape" in probed["v2 into a row"].error
+
+
+def lost(found: Outcome) -> bool:
+    """Whether the sums begin with what registers hold."""
+    return "unwritten-read" in found.faults and all(map(math.isnan, found.values))
+
+
+@pytest.mark.parametrize(("stages", "arch"), PIPELINES)
+def test_rm311_epochs_in_a_pipeline(probed: Probe, stages: int, arch: str) -> None:
+    specialized = arch == "sm_90" and stages > 0
+    found = probed[f"epochs in a pipeline of {stages}, {arch}"]
+    if specialized and probed.within(affected("RM311")):
+        assert lost(found)
+    elif not found.script and not found.error:
+        assert found.sums_to(64)
+    for opened in OPENINGS if probed.within(NATIVE) else ():
+        found = probed[f"v2 epochs in a pipeline of {stages}, {arch}, opened {opened}"]
+        assert lost(found) if specialized else found.sums_to(64)
+
+
+def test_rm311_epochs_around_pipelines_are_right(probed: Probe) -> None:
+    if probed.within(NATIVE):
+        assert probed["v2 epochs around pipelines"].sums_to(64)
+
+
+def test_rm312_two_places_of_many_outputs(probed: Probe) -> None:
+    if not probed.within(affected("RM312")):
+        return
+    for last in ("its own", "the first"):
+        assert probed[f"v2 two places of 256, last {last}"].sums_to(4 + 1024, *[4] * 255)
+    wrong = probed["v2 two places of 384, last its own"]
+    assert not wrong.error
+    assert not wrong.sums_to(4 + 1536, *[4] * 383)
+    assert "384 vs. 256" in probed["v2 two places of 384, last the first"].error
 
 
 def test_rm305_native_tiles_that_fail(probed: Probe) -> None:

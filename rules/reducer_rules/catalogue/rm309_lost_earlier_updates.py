@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reducer_rules.nest import pipelines
+from reducer_rules.nest import warp_specialized
 from reducer_rules.release import Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import Loop, Timeline, Update
@@ -100,7 +100,7 @@ T.copy(acc, B)
         if not releases or timeline.kernel.warp_specialized is False:
             return
         for update in timeline.updates:
-            loop = None if _pipeline(update) else _later_pipeline(update, timeline)
+            loop = None if warp_specialized(update) else _later_pipeline(update, timeline)
             if loop is not None:
                 yield self.finding(
                     update,
@@ -110,17 +110,12 @@ T.copy(acc, B)
                 )
 
 
-def _pipeline(update: Update) -> Loop | None:
-    """The outermost loop around an update that may be warp-specialized."""
-    return next((loop for loop in pipelines(update) if loop.staged), None)
-
-
 def _later_pipeline(update: Update, timeline: Timeline) -> Loop | None:
     """The pipeline of a later update of the same epoch."""
     closed = min((f.ident for f in timeline.finalizes if f.ident > update.ident), default=None)
     for later in timeline.updates:
         if later.ident > update.ident and (closed is None or later.ident < closed):
-            loop = _pipeline(later)
+            loop = warp_specialized(later)
             if loop is not None:
                 return loop
     return None

@@ -1,0 +1,102 @@
+"""RM311: the opening of an epoch inside a warp-specialized pipeline is dropped.
+
+Found by running the wheels; see docs/releases.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reducer_rules.nest import fully_replicated, warp_specialized
+from reducer_rules.release import NATIVE_V2, Release, between, named
+from reducer_rules.rule import Finding, ReleaseRule, Target
+from reducer_rules.timeline import Timeline
+
+
+class LostOpening(ReleaseRule):
+    code = "RM311"
+    name = "lost-opening"
+    affected = between("0.1.11", "0.1.15")
+    summary = "a warp-specialized pipeline drops the opening of an epoch inside it"
+    explanation = (
+        "On sm_90 a `T.Pipelined` loop of at least one stage that copies to shared memory is "
+        "warp-specialized by default. TileLang 0.1.14 and 0.1.15 leave a `T.reducer_init` inside "
+        "of it, in a serial loop or a branch too, and with a seed or not, out of the code of the "
+        "consumers: every turn adds to what the registers hold. From 0.1.11 on they do so to the "
+        "clear of a replicated v1 reducer. An epoch that opens before the loop is right on 0.1.14 "
+        "and later (RM303 before), also in a loop around it, and so are pipelines that copy to "
+        "fragments, and sm_80. Established by interpreting the code of all releases."
+    )
+    help = (
+        'open the epoch outside of the loop, pass the config `"tl.disable_warp_specialized": '
+        "True`, or import reducer_compat"
+    )
+    example_target = Target(Release.parse("0.1.15"))
+    valid = (
+        """\
+acc = T.alloc_reducer((1,), "float32")
+total = T.alloc_fragment((1,), "float32")
+shared = T.alloc_shared((128,), "float32")
+T.reducer_init(acc)
+for k in T.Pipelined(4, num_stages=2):
+    T.copy(A[k, 0:128], shared)
+    for i in T.Parallel(128):
+        T.reducer_update(acc[0], shared[i])
+T.finalize_reducer(acc, total)
+T.copy(total, B)
+""",
+        """\
+acc = T.alloc_reducer((1,), "float32")
+total = T.alloc_fragment((1,), "float32")
+shared = T.alloc_shared((128,), "float32")
+for k in T.serial(4):
+    T.reducer_init(acc)
+    T.copy(A[k, 0:128], shared)
+    for i in T.Parallel(128):
+        T.reducer_update(acc[0], shared[i])
+    T.finalize_reducer(acc, total)
+    T.copy(total, B[k])
+""",
+    )
+    invalid = (
+        """\
+acc = T.alloc_reducer((1,), "float32")
+total = T.alloc_fragment((1,), "float32")
+shared = T.alloc_shared((128,), "float32")
+for k in T.Pipelined(4, num_stages=2):
+    T.reducer_init(acc)
+    T.copy(A[k, 0:128], shared)
+    for i in T.Parallel(128):
+        T.reducer_update(acc[0], shared[i])
+    T.finalize_reducer(acc, total)
+    T.copy(total, B[k])
+""",
+        """\
+acc = T.alloc_reducer((1,), "float32", op="max", replication="all")
+shared = T.alloc_shared((128,), "float32")
+for k in T.Pipelined(4, num_stages=1):
+    T.copy(A[k, 0:128], shared)
+    for r in T.serial(2):
+        T.fill(acc, -T.infinity("float32"))
+        for i in T.Parallel(128):
+            acc[0] = T.max(acc[0], shared[i])
+        T.finalize_reducer(acc)
+        T.copy(acc, B[k])
+""",
+    )
+
+    def check(self, timeline: Timeline, target: Target) -> Iterator[Finding]:
+        releases = self.judged_on(timeline, target)
+        if not fully_replicated(timeline):
+            releases = tuple(release for release in releases if release >= NATIVE_V2)
+        if not releases or timeline.kernel.warp_specialized is False:
+            return
+        for init in timeline.inits:
+            loop = warp_specialized(init)
+            if loop is not None:
+                yield self.finding(
+                    init,
+                    f"on sm_90 {named(releases)} loses the opening of `{timeline.name}` when it "
+                    f"warp-specializes the pipelined loop at line {loop.span.line}",
+                    target,
+                )

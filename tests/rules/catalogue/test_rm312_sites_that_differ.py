@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from reducer_rules import Severity
+from reducer_rules.timeline import Index, LoopKind
+from tests.rules.build import Sketch
+from tests.rules.launched import found, messages, on
+
+
+def sites(*places: str, outputs: int | None = 384, loops: int = 1) -> Sketch:
+    """An epoch with an update at each place, in each of `loops` parallel loops."""
+    sketch = Sketch()
+    sketch.alloc(shape=(outputs,))
+    sketch.init()
+    for _ in range(loops):
+        with sketch.loop(LoopKind.PARALLEL, ("i",), (384,)):
+            for place in places:
+                sketch.update(indices=(Index(place),))
+    sketch.finalize("result")
+    return sketch
+
+
+@pytest.mark.parametrize("release", ["0.1.14", "0.1.15"])
+def test_two_updates_at_different_indices(release: str) -> None:
+    assert messages("RM312", sites("0", "i"), on(release)) == [
+        (
+            4,
+            f"TileLang {release} takes one plan for this update of `acc` and the one at line 3, "
+            "whose indices differ, since the reducer has 384 outputs: the result is wrong, or an "
+            "internal error",
+        )
+    ]
+
+
+def test_each_change_of_indices_once() -> None:
+    assert len(messages("RM312", sites("i", "i", "0", "0", "i"), on("0.1.15"))) == 2
+
+
+@pytest.mark.parametrize("outputs", [1, 256, None])
+def test_few_outputs_or_an_unknown_number(outputs: int | None) -> None:
+    assert messages("RM312", sites("0", "i", outputs=outputs), on("0.1.15")) == []
+
+
+def test_loops_of_their_own_and_equal_indices_are_right() -> None:
+    assert messages("RM312", sites("i", loops=2), on("0.1.15")) == []
+    assert messages("RM312", sites("i", "i"), on("0.1.15")) == []
+
+
+def test_other_releases_and_the_runtime() -> None:
+    for target in (on("0.1.13"), on("0.1.15", compat=True)):
+        assert messages("RM312", sites("0", "i"), target) == []
+    (finding,) = found("RM312", sites("0", "i"), on(None))
+    assert finding.severity is Severity.NOTE
