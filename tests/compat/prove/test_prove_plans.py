@@ -11,6 +11,7 @@ import pytest
 
 import reducer_compat
 from reducer_compat import pipeline
+from reducer_compat.draft import draft
 from reducer_compat.passes.prove import Verdict, prove
 from tests.compat.lowering import body, source
 from tests.compat.prove.harness import patched
@@ -106,7 +107,7 @@ def test_a_kernel_on_its_way_can_be_printed() -> None:
     texts: list[str] = []
 
     def printed(func: Any, stage: str, notes: tuple[str, ...] = ()) -> Verdict:
-        texts.append(func.script())
+        texts.append(draft(func).function().script())
         return prove(func, stage, notes)
 
     with patched(prove=printed):
