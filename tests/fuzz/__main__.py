@@ -2,7 +2,7 @@
 
     --first K          start at kernel K of the seed
     --releases DIR     side-by-side installs, as `python -m tests.matrix` makes them in .releases,
-                       or with `common` and `common-FFI` as `benchmarks/kernels.py` has them
+                       see reducer_migrate/verify/releases.py for what they may share
     --release V,...    which of them run every kernel; all of them by default. `turns`: the newest
                        runs every kernel in two lanes, the others in turn in one
     --lanes L,...      see tests/fuzz/worker.py; by default native, legacy, and one more in turns
