@@ -8,6 +8,7 @@ the templates, it changes on every release, and what a release changes, CUDA sho
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -63,12 +64,21 @@ READ = cases(
     "max_bfloat16",
     "bitxor_int32",
 )
+
+
+@cache
+def generated(name: str) -> str:
+    """The HIP source of a kernel, which is read for several things."""
+    (case,) = cases(name)
+    return body(source(case.build(), ARCH, "hip"))
+
+
 COLLECTIVE = re.compile(r"= tl::AllReduce<tl::(\w+), (\d+), (\d+), (\d+)>::run\(([^,;]*)\);")
 
 
 @pytest.mark.parametrize("case", READ, ids=ids)
 def test_the_source_reads_right(case: Case) -> None:
-    text = body(source(case.build(), ARCH, "hip"))
+    text = generated(case.name)
     launched = int(re.findall(r"__launch_bounds__\((\d+)", text)[0])
     for functor, width, scale, offset, _ in COLLECTIVE.findall(text):
         assert functor in ("SumOp", "MaxOp", "MinOp", "BitAndOp", "BitOrOp", "BitXorOp")
@@ -83,7 +93,7 @@ def test_the_source_reads_right(case: Case) -> None:
 
 @pytest.mark.parametrize("case", READ, ids=ids)
 def test_collectives_and_barriers_stand_outside_guards(case: Case) -> None:
-    text = body(source(case.build(), ARCH, "hip"))
+    text = generated(case.name)
     for line, around in nested(text):
         if "AllReduce" in line or "__syncthreads" in line:
             assert all(head.startswith("for (int ") for head in around), (line, around)
