@@ -2,10 +2,9 @@
 
     python benchmarks/kernels.py [--releases DIR] [--only TEXT] [--quick] [--pairs 20] [--json FILE]
 
-Needs a CUDA GPU, torch and nvcc. DIR holds one folder a release, each made with
-`pip install --no-deps --target DIR/0.1.13 tilelang==0.1.13 apache-tvm-ffi==0.1.12`; a folder
-`common` is put on the path of all of them, `common-0.1.12` of those that load with that
-apache-tvm-ffi. Without DIR the installed TileLang is measured.
+Needs a CUDA GPU, torch and nvcc. DIR holds one folder a release, as `python -m tests.matrix`
+makes them and reducer_migrate/verify/releases.py says. Without DIR the installed TileLang is
+measured.
 
 All cores compile first. Then each release runs in two processes, one with the runtime and one
 without, and the processes are asked in turns, forwards and backwards: a pair is two measurements
@@ -36,13 +35,14 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+OWN = [str(HERE), *(str(HERE.parent / name) for name in ("", "compat", "rules"))]
+sys.path[:0] = OWN
 
 from kernel_bench import table  # noqa: E402
 from kernel_bench.cases import Case, all_cases  # noqa: E402
 
-#: The apache-tvm-ffi that each release loads with, newest first.
-FFI = (((0, 1, 13), "0.1.12"), ((0, 1, 10), "0.1.11"), ((0, 1, 8), "0.1.8"))
+from reducer_migrate.verify import releases  # noqa: E402
+
 FIRST_NATIVE = (0, 1, 14)
 #: Kernels of `--quick`: one of each kind.
 QUICK = ("16x128_float16", "row_sum_global_8x256", "softmax", "rmsnorm_backward_nows", "block_sum")
@@ -79,7 +79,7 @@ class Process:
         log = self.log.open("ab") if self.log else subprocess.DEVNULL
         return subprocess.Popen(
             [sys.executable, "-m", module],
-            env={**os.environ, **self.environment},
+            env=self.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -141,18 +141,18 @@ def processes(
 
     Each of `wanted` is a variant, or a variant of one release: ``ours@0.1.13``.
     """
-    releases = _releases(folder)
+    present = _releases(folder)
     found = []
-    for index, (release, path) in enumerate(releases):
+    for index, (release, path) in enumerate(present):
         is_native = number(release) >= FIRST_NATIVE
         alone = ("native" if is_native else "stock", "per_tile")
-        torch_too = ("torch",) if index == len(releases) - 1 else ()
+        torch_too = ("torch",) if index == len(present) - 1 else ()
         for mode, variants in (
             ("off", (*alone, *torch_too)),
             ("canonical" if is_native else "auto", ("ours",)),
         ):
             environment = {
-                **_paths(folder, release, path),
+                **_paths(path),
                 "REDUCER_COMPAT": mode,
                 "TILELANG_CACHE_DIR": str(cache / f"{release}-{mode}"),
             }
@@ -173,19 +173,11 @@ def _releases(folder: Path | None) -> list[tuple[str, Path | None]]:
     return [(path.name, path) for path in sorted(named, key=lambda path: number(path.name))]
 
 
-def _paths(folder: Path | None, release: str, path: Path | None) -> dict[str, str]:
+def _paths(path: Path | None) -> dict[str, str]:
     """Where a release finds its modules and libraries."""
-    root = HERE.parent
-    search = [HERE, root / "compat", root / "rules"]
-    environment = {}
-    if folder is not None and path is not None:
-        ffi = next(name for first, name in FFI if number(release) >= first)
-        search = [path, folder / f"common-{ffi}", folder / "common", *search]
-        libraries = [str(folder / "common" / "z3" / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
-        environment["LD_LIBRARY_PATH"] = ":".join(filter(None, libraries))
-    inherited = os.environ.get("PYTHONPATH", "")
-    environment["PYTHONPATH"] = ":".join([*map(str, search), *filter(None, [inherited])])
-    return environment
+    environment = releases.environment(path)
+    own = [environment.get("PYTHONPATH"), *OWN]
+    return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, own))}
 
 
 @dataclass
@@ -245,8 +237,8 @@ def _load(case: Case, entry: Entry) -> None:
 
 def rows(case: Case, entries: Sequence[Entry]) -> list[table.Row]:
     """A row for each release."""
-    releases = dict.fromkeys(e.process.release for e in entries if e.variant == "ours")
-    return [_row(case, release, entries) for release in releases]
+    named = dict.fromkeys(e.process.release for e in entries if e.variant == "ours")
+    return [_row(case, release, entries) for release in named]
 
 
 def _row(case: Case, release: str, entries: Sequence[Entry]) -> table.Row:

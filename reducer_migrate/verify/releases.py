@@ -1,7 +1,9 @@
 """TileLang releases side by side: one directory each, put in front of an environment.
 
 The directory holds TileLang and the tvm-ffi that it loads with, and nothing else; torch, numpy
-and the rest come from the environment that runs this.
+and the rest come from the environment that runs this. Where that has not all of it, directories
+beside the releases may: `common` what every release imports, `common-0.1.12` the apache-tvm-ffi
+0.1.12 for those that load with it.
 """
 
 from __future__ import annotations
@@ -84,8 +86,16 @@ def _pip(release: str, target: Path) -> None:
         )
 
 
+def beside(place: Path) -> list[Path]:
+    """The directories that a release shares with others, in the order of importing."""
+    named = [f"common-{TVM_FFI[place.name]}"] if place.name in TVM_FFI else []
+    return [each for name in (*named, "common") if (each := place.parent / name).is_dir()]
+
+
 def environment(place: Path | None, base: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of a process that imports TileLang from `place` (None: its own).
+
+    The release comes before what it shares: `common` may hold another tvm-ffi.
 
     Importing TileLang leaves the places of its own libraries in the environment, where another
     release would find them: they are taken out.
@@ -93,10 +103,12 @@ def environment(place: Path | None, base: Mapping[str, str] | None = None) -> di
     given = os.environ if base is None else base
     found = {name: value for name, value in given.items() if name not in _LEFT_BEHIND}
     held = found.get("PYTHONPATH", "").split(os.pathsep)
-    paths = [*([str(place)] if place else []), *(p for p in held if not p.endswith(_TVM))]
+    ahead = [place, *beside(place)] if place else []
+    paths = [*map(str, ahead), *(p for p in held if not p.endswith(_TVM))]
     found["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     # Apart from z3-solver, a wheel does not find that package's library by itself.
-    libraries = [*_z3_libraries(), found.get("LD_LIBRARY_PATH")]
+    shared = [str(path / "z3" / "lib") for path in ahead if (path / "z3" / "lib").is_dir()]
+    libraries = [*shared, *_z3_libraries(), found.get("LD_LIBRARY_PATH")]
     found["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, libraries))
     return found
 

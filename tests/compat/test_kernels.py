@@ -1,4 +1,7 @@
-"""Every acceptance kernel gives the number numpy gives, on whatever TileLang is installed."""
+"""Every acceptance kernel gives the number numpy gives, on whatever TileLang is installed.
+
+The contribution counter accepts each, before and after lowering.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import pytest
 
 from reducer_compat import ReducerError
 from reducer_compat.adapter import adapter
+from tests.compat.counted import assert_counted, counting
 from tests.compat.lowering import run, wanted
 from tests.kernels import Case, all_cases
 
@@ -29,19 +33,27 @@ def supported(case: Case) -> bool:
     return str(adapter().release) not in BEYOND_TILELANG.get(case.name, ())
 
 
+def assert_right_and_counted(case: Case, target: str | None = None) -> None:
+    with counting() as verdicts:
+        got = run(case, target=target)
+    np.testing.assert_array_equal(got, wanted(case))
+    assert_counted(verdicts)
+
+
 @pytest.mark.parametrize("case", [case for case in CASES if supported(case)], ids=ids)
 def test_a_kernel_is_right(case: Case) -> None:
-    np.testing.assert_array_equal(run(case), wanted(case))
+    assert_right_and_counted(case)
 
 
-def pipelined(case: Case) -> bool:
-    """Whether warp specialization may change a kernel."""
+def copies(case: Case) -> bool:
+    """Whether a target changes how a kernel copies: in the background, or with warps of its own."""
     return supported(case) and "num_stages" in case.build().script()
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if pipelined(case)], ids=ids)
-def test_a_warp_specialized_kernel_is_right(case: Case) -> None:
-    np.testing.assert_array_equal(run(case, target="sm_90"), wanted(case))
+@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("case", [case for case in CASES if copies(case)], ids=ids)
+def test_a_pipelined_kernel_is_right(case: Case, target: str) -> None:
+    assert_right_and_counted(case, target)
 
 
 def test_names_are_unique() -> None:

@@ -1,31 +1,20 @@
 """A plain row sum is right for every pair of thread count and tile.
 
-Each release runs its share, so that the release matrix covers all of them;
-`REDUCER_COMPAT_PAIRS=all` runs all on the release at hand.
+Each release runs its share.
 """
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
-from reducer_compat.adapter import adapter
-from reducer_rules.release import TESTED
 from tests.compat.lowering import run, wanted
+from tests.compat.share import share
 from tests.kernels import Case
 from tests.kernels.tiles import THREADS, TILES, every_pair
 
 
-def share() -> list[Case]:
-    pairs = every_pair()
-    if os.environ.get("REDUCER_COMPAT_PAIRS") == "all":
-        return pairs
-    return pairs[TESTED.index(adapter().release) :: len(TESTED)]
-
-
-@pytest.mark.parametrize("case", share(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", share(every_pair()), ids=lambda case: case.name)
 def test_a_row_sum_is_right(case: Case) -> None:
     np.testing.assert_array_equal(run(case), wanted(case))
 

@@ -2,7 +2,7 @@
 
     --first K          start at kernel K of the seed
     --releases DIR     side-by-side installs, as `python -m tests.matrix` makes them in .releases,
-                       or with `common` and `common-FFI` as `benchmarks/kernels.py` has them
+                       see reducer_migrate/verify/releases.py for what they may share
     --release V,...    which of them run every kernel; all of them by default. `turns`: the newest
                        runs every kernel in two lanes, the others in turn in one
     --lanes L,...      see tests/fuzz/worker.py; by default native, legacy, and one more in turns
@@ -13,9 +13,10 @@
     --shrink           shrink each difference before its reproducer is written
     --into DIR         where reproducers go; `none` writes none
 
-Without --releases the installed TileLang is used. Prints what is different as it is found, a
-table, and one reproducer for each kind of difference. `--merge FILE ...` runs nothing, and prints
-the table of several journals. Exit code 1 when there is a difference.
+The installed TileLang joins those in DIR where they lack it, and is the only one without
+--releases. Prints what is different as it is found, a table, and one reproducer for each kind of
+difference. `--merge FILE ...` runs nothing, and prints the table of several journals. Exit code 1
+when there is a difference.
 """
 
 from __future__ import annotations
@@ -151,22 +152,31 @@ def _places(directory: Path | None, releases: str) -> dict[str, Path | None]:
         FileNotFoundError: a release is not there.
     """
     named = [release for release in releases.split(",") if release and release != TURNS]
+    installed = _installed()
     if directory is None:
-        installed = importlib.metadata.version("tilelang").split("+")[0]
         if named not in ([], [installed]):
             raise FileNotFoundError(f"TileLang {installed} is installed; others need --releases")
         return {installed: None}
-    present = {
-        release: directory / release
-        for release in TVM_FFI
-        if (directory / release / "tilelang").is_dir()
-    }
+    present: dict[str, Path | None] = {}
+    for release in TVM_FFI:
+        if (directory / release / "tilelang").is_dir():
+            present[release] = directory / release
+        elif release == installed:
+            present[release] = None
     missing = [release for release in named if release not in present]
     if missing or not present:
         raise FileNotFoundError(
             f"no TileLang {' '.join(missing)} in {directory}; `python -m tests.matrix` installs it"
         )
     return {release: place for release, place in present.items() if release in (named or present)}
+
+
+def _installed() -> str:
+    """The release of this environment; empty for none."""
+    try:
+        return importlib.metadata.version("tilelang").split("+")[0]
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def _show(outcome: Outcome) -> None:

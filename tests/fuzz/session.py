@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from reducer_migrate.verify.releases import environment
-from reducer_rules.release import TVM_FFI
 from tests.fuzz.generate import generate
 from tests.fuzz.kernel import Kernel, encoded
 from tests.fuzz.outcome import Outcome
@@ -111,24 +110,10 @@ class Worker:
 
 
 def _surroundings(place: Path | None) -> dict[str, str]:
-    """The environment of a worker.
-
-    Beside the folders of releases there may be `common`, with what all of them import, and
-    `common-X`, with the apache-tvm-ffi X that a release loads with, as `benchmarks/kernels.py`
-    has them; without those a release holds, or the environment has, all that it needs.
-    """
+    """The environment of a worker."""
     env = dict(os.environ) if place is None else environment(place)
-    shared: list[Path] = []
-    if place is not None and (place.parent / "common").is_dir():
-        common = place.parent / "common"
-        shared = [place.parent / f"common-{TVM_FFI[place.name]}", common]
-        libraries = [str(common / "z3" / "lib"), env.get("LD_LIBRARY_PATH")]
-        env["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, libraries))
-    # The release comes first: `common` may hold another tvm-ffi.
-    held = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
-    own = [ROOT, ROOT / "rules", ROOT / "compat"]
-    found = [*held[:1], *map(str, shared), *held[1:], *map(str, own)]
-    env["PYTHONPATH"] = os.pathsep.join(found)
+    own = [str(ROOT), str(ROOT / "rules"), str(ROOT / "compat")]
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, [env.get("PYTHONPATH"), *own]))
     # One thread a process: as many processes as there are cores share the machine.
     env |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     env.pop("REDUCER_COMPAT", None)

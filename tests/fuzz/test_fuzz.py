@@ -153,17 +153,6 @@ def test_a_campaign_goes_on_where_its_journal_ends(tmp_path: Path) -> None:
     assert _lanes(left, "0.1.15") == {1: ("legacy", "wide"), 2: ("legacy", "wide")}, "it ended"
 
 
-def test_releases_may_share_what_they_import(tmp_path: Path) -> None:
-    """The release first, then its own tvm-ffi, then what all of them import."""
-    for name in ("0.1.11", "common-0.1.11", "common"):
-        (tmp_path / name).mkdir()
-    env = session._surroundings(tmp_path / "0.1.11")
-
-    found = env["PYTHONPATH"].split(os.pathsep)[:3]
-    assert found == [str(tmp_path / name) for name in ("0.1.11", "common-0.1.11", "common")]
-    assert env["LD_LIBRARY_PATH"].split(os.pathsep)[0] == str(tmp_path / "common" / "z3" / "lib")
-
-
 @needs_tilelang
 def test_a_release_that_cannot_start_ends_the_campaign(tmp_path: Path) -> None:
     (tmp_path / "tilelang").mkdir()

@@ -21,10 +21,17 @@ OURS = ("_partial", "_pairs", "_exchange", "_seed")
 
 @dataclass(frozen=True)
 class Mutant:
-    """A broken kernel."""
+    """A broken kernel: one statement of it is replaced."""
 
     name: str
-    func: Any
+    whole: Any
+    stmt: Any
+    replacement: Any
+
+    @property
+    def func(self) -> Any:
+        """The kernel with the replacement, made when it is asked for."""
+        return self.whole.with_body(_replaced(self.whole.body, self.stmt, self.replacement))
 
     @property
     def kind(self) -> str:
@@ -36,9 +43,8 @@ def mutants(func: Any) -> Iterator[Mutant]:
     targets = _destinations(func)
     for number, stmt in enumerate(_touching(func, targets)):
         for change, replacement in _changes(stmt, targets):
-            body = _replaced(func.body, stmt, replacement)
             kind, _, what = change.partition(":")
-            yield Mutant(f"{kind}:{number}:{what}", func.with_body(body))
+            yield Mutant(f"{kind}:{number}:{what}", func, stmt, replacement)
 
 
 def _destinations(func: Any) -> set[str]:

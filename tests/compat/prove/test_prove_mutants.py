@@ -1,4 +1,8 @@
-"""Broken kernels: whatever changes the interpreter's result, the counter refuses."""
+"""Broken kernels: whatever changes the interpreter's result, the counter refuses.
+
+All are broken on the newest release, and on an older one its share of them: the counter is the
+same, and so are the forms that it reads but for the places of a release in its adapter.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import pytest
 from reducer_compat.adapter import adapter
 from tests.compat.prove import mutants
 from tests.compat.prove.harness import Outcome, differs, lowered, outcome
+from tests.compat.share import newest, share
 from tests.compat.test_kernels import CASES
 from tests.kernels import Case
 
@@ -87,7 +92,8 @@ def broken(case: Case, stage: str) -> dict[str, Outcome]:
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[tuple[str, str], dict[str, Outcome]]:
-    return {(name, stage): broken(case_of(name), stage) for name, stage in BROKEN}
+    kernels = BROKEN if newest() else share(BROKEN)
+    return {(name, stage): broken(case_of(name), stage) for name, stage in kernels}
 
 
 def test_every_mutant_with_another_result_is_refused(
@@ -111,8 +117,11 @@ def test_enough_mutants_have_another_result(
         for name, result in found.items()
         if result.differs
     ]
-    assert len(wrong) >= 60
-    assert set(wrong) >= KINDS
+    if newest():
+        assert len(wrong) >= 60
+        assert set(wrong) >= KINDS
+    else:
+        assert len(wrong) >= 3
 
 
 def test_a_refusal_names_a_statement_of_the_kernel(

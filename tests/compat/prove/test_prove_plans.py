@@ -1,21 +1,20 @@
-"""Every acceptance kernel and example is counted, at both stages, and none is refused."""
+"""What is counted besides the plans of the acceptance kernels, which test_kernels.py shows."""
 
 from __future__ import annotations
 
 import runpy
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import reducer_compat
 from reducer_compat import pipeline
 from reducer_compat.draft import draft
 from reducer_compat.passes.prove import Verdict, prove
+from tests.compat.counted import assert_counted, counting
 from tests.compat.lowering import body, source
 from tests.compat.prove.harness import patched
-from tests.compat.test_kernels import CASES, supported
+from tests.compat.test_kernels import CASES
 from tests.kernels import Case
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -27,42 +26,6 @@ ARGUMENTS: dict[str, dict[str, int]] = {
 }
 
 
-def counts(build: Callable[[], Any], arch: str = "sm_80") -> tuple[Verdict, ...]:
-    """The verdicts of one compilation: two for each kernel that the function launches."""
-    last = reducer_compat.status().counts[-1:]
-    source(build(), arch)
-    found = reducer_compat.status().counts
-    return found[1 + max((k for k, one in enumerate(found) if one in last), default=-1) :]
-
-
-def assert_counted(verdicts: tuple[Verdict, ...]) -> None:
-    half = len(verdicts) // 2
-    assert [verdict.stage for verdict in verdicts] == ["planned"] * half + ["lowered"] * half
-    assert half > 0
-    for verdict in verdicts:
-        assert verdict.counted, str(verdict)
-        assert verdict.contributions > 0
-        assert verdict.slots > 0
-        assert not any("given up" in note for note in verdict.notes), str(verdict)
-
-
-@pytest.mark.parametrize("case", [c for c in CASES if supported(c)], ids=lambda case: case.name)
-def test_a_kernel_is_counted_before_and_after_lowering(case: Case) -> None:
-    assert_counted(counts(case.build))
-
-
-WARP_SPECIALIZED = ("gemv", "serial", "pipelined", "epoch", "two_axes", "many")
-
-
-@pytest.mark.parametrize(
-    "case",
-    [c for c in CASES if supported(c) and c.name.startswith(WARP_SPECIALIZED)],
-    ids=lambda case: case.name,
-)
-def test_a_warp_specialized_kernel_is_counted(case: Case) -> None:
-    assert_counted(counts(case.build, "sm_90"))
-
-
 WIDE = ("two_widths", "gemv_16x128", "three_axes", "seeded", "row_sum_8x128_256", "several")
 
 
@@ -71,13 +34,17 @@ WIDE = ("two_widths", "gemv_16x128", "three_axes", "seeded", "row_sum_8x128_256"
 )
 def test_a_wide_plan_is_counted(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDUCER_COMPAT_PLAN", "wide")
-    assert_counted(counts(case.build))
+    with counting() as verdicts:
+        source(case.build())
+    assert_counted(verdicts)
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_an_example_is_counted(name: str) -> None:
     factory = runpy.run_path(str(EXAMPLES / f"{name}.py"))[name]
-    assert_counted(counts(lambda: factory(**ARGUMENTS[name])))
+    with counting() as verdicts:
+        source(factory(**ARGUMENTS[name]))
+    assert_counted(verdicts)
 
 
 SAME_CODE = ("two_widths", "gemv_16x128_128_2", "seeded", "pipelined_epochs", "equal_widths")

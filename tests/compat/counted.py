@@ -1,0 +1,38 @@
+"""What the contribution counter said of kernels that a test compiled."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import reducer_compat
+from reducer_compat.ladder import Feature
+from reducer_compat.passes.prove import Verdict
+
+
+@contextlib.contextmanager
+def counting() -> Iterator[list[Verdict]]:
+    """A list that holds, at the end, the verdicts on what was compiled within, oldest first."""
+    found: list[Verdict] = []
+    before = reducer_compat.status().counts[-1:]
+    yield found
+    after = reducer_compat.status().counts
+    found += after[1 + max((k for k, one in enumerate(after) if one in before), default=-1) :]
+
+
+def assert_counted(verdicts: list[Verdict]) -> None:
+    """Every kernel was counted before and after lowering, with the plan that was chosen for it.
+
+    TileLang may have lost a part of a pipeline on the way, which is then lowered without it.
+    """
+    stages = [verdict.stage for verdict in verdicts]
+    launched = stages.count("lowered")
+    assert launched > 0
+    assert stages[-2 * launched :] == ["planned"] * launched + ["lowered"] * launched
+    for verdict in verdicts:
+        assert verdict.counted, str(verdict)
+        assert verdict.contributions > 0
+        assert verdict.slots > 0
+        assert not any(note.startswith(f"{Feature.NARROW} ") for note in verdict.notes), str(
+            verdict
+        )
