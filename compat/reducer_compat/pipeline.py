@@ -1,7 +1,7 @@
 """Where the passes run: around five passes of TileLang that every release has.
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry
-after  LayoutInference               participants, project, guard, prove
+after  LayoutInference               participants, project, guard, pieces, prove
 after  LowerTileOp                   emit, packed, occupancy, prove, residue, registers, producers,
                                      turns, epilogue
 around FlattenBuffer                 flatten
@@ -44,6 +44,7 @@ from reducer_compat.passes.normalize import normalize
 from reducer_compat.passes.occupancy import crowded
 from reducer_compat.passes.packed import packed
 from reducer_compat.passes.participants import narrowed
+from reducer_compat.passes.pieces import widened
 from reducer_compat.passes.plan import plan
 from reducer_compat.passes.producers import leave_issuing
 from reducer_compat.passes.project import project
@@ -125,7 +126,7 @@ def _inferred(func: Any) -> Any:
         return func
     name = str(func.attrs["global_symbol"])
     func = rejoin(func, name, int(func.attrs[ATTRIBUTE]))
-    func = pin(guard(project(narrowed(func))))
+    func = pin(widened(guard(project(narrowed(func)))))
     _proved(func, "planned")
     return func
 

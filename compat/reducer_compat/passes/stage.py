@@ -24,7 +24,7 @@ from reducer_compat.passes.sites import VECTOR_BYTES, load_bytes, same_place
 from reducer_rules.nest import is_power_of_two
 
 #: Dtypes whose wide loads were compiled and run on every release.
-_WIDE = frozenset(
+WIDE = frozenset(
     {"float16", "bfloat16", "float32", "float64", "int32", "uint32", "int16", "int8", "uint8"}
 )
 
@@ -97,7 +97,7 @@ def _stage(load: Any, lanes: Sequence[Lane]) -> Staged | None:
     width = min(lanes[unit].extent, VECTOR_BYTES // load_bytes(load))
     if width < 2 or not is_power_of_two(width) or lanes[unit].extent % width:
         return None
-    if any(steps[k] % width for k in used if k != unit) or not _divides(width, steps[-1]):
+    if any(steps[k] % width for k in used if k != unit) or not divides(width, steps[-1]):
         return None
     return _registers(load, [lanes[k] for k in used if k != unit], lanes[unit], width)
 
@@ -127,31 +127,32 @@ def _registers(load: Any, others: list[Lane], unit: Lane, width: int) -> Staged:
 def _steps(load: Any, lanes: Sequence[Lane]) -> list[Any] | None:
     """How far a load moves in memory with each lane, then where it starts; None if unknown."""
     buffer = load.buffer
-    if str(buffer.dtype) not in _WIDE or str(buffer.scope()).startswith("local"):
+    if str(buffer.dtype) not in WIDE or str(buffer.scope()).startswith("local"):
         return None
-    address = _address(load)
-    if address is None:
-        return None
-    found = adapter().tvm.arith.detect_linear_equation(address, [lane.var for lane in lanes])
+    variables = [lane.var for lane in lanes]
+    found = adapter().tvm.arith.detect_linear_equation(address(load), variables)
     if not found:
         return None
     steps = [tree.constant(step) for step in found[:-1]]
     return None if any(step is None for step in steps) else [*steps, found[-1]]
 
 
-def _address(load: Any) -> Any:
-    """The place of an element in its buffer; None where that is laid out in another way."""
-    buffer = load.buffer
-    strides = list(buffer.strides) or [
-        build.product(list(buffer.shape)[axis + 1 :]) for axis in range(len(buffer.shape))
-    ]
-    address: Any = build.integer(0)
-    for index, stride in zip(load.indices, strides, strict=True):
-        address = address + index * stride
-    return adapter().simplify(address)
+def strides(buffer: Any) -> list[Any]:
+    """How far apart neighbours along each axis of a buffer are, in elements."""
+    shape = tree.items(buffer.shape)
+    return list(buffer.strides) or [build.product(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
-def _divides(width: int, start: Any) -> bool:
+def address(load: Any) -> Any:
+    """The place of an element in its buffer, in elements."""
+    place: Any = build.integer(0)
+    for index, stride in zip(load.indices, strides(load.buffer), strict=True):
+        place = place + index * stride
+    return adapter().simplify(place)
+
+
+def divides(width: int, start: Any) -> bool:
+    """Whether `start` is proven to be a multiple of `width`."""
     tir = adapter().tir
     rest = adapter().simplify(tir.floormod(start, build.integer(width)))
     return tree.constant(rest) == 0
