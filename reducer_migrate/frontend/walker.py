@@ -9,13 +9,9 @@ from functools import cached_property
 from typing import NamedTuple, TypedDict
 
 from reducer_migrate.frontend import updates, values
-from reducer_migrate.frontend.buffers import (
-    Buffer,
-    declared_buffers,
-    expression_dtype,
-    shape_of,
-)
-from reducer_migrate.frontend.conditions import Conditions, join
+from reducer_migrate.frontend.buffers import shape_of
+from reducer_migrate.frontend.conditions import join
+from reducer_migrate.frontend.facts import Facts
 from reducer_migrate.frontend.free import (
     Comprehension,
     ComprehensionNode,
@@ -26,7 +22,8 @@ from reducer_migrate.frontend.free import (
     pattern_values,
 )
 from reducer_migrate.frontend.launch import threads_of, warp_specialized
-from reducer_migrate.frontend.operands import copies_to_shared, has_collective, operands_of
+from reducer_migrate.frontend.loops import condition_of_variables, loop_of
+from reducer_migrate.frontend.operands import has_collective, operands_of
 from reducer_migrate.frontend.rows import reduced_rows, row_values, updated_rows
 from reducer_migrate.frontend.scopes import Scope, allocates
 from reducer_migrate.frontend.syntax import (
@@ -51,9 +48,7 @@ from reducer_rules.timeline import (
     Escape,
     EscapeKind,
     Event,
-    Fill,
     Finalize,
-    Index,
     Init,
     InitForm,
     Kernel,
@@ -71,20 +66,6 @@ from reducer_rules.timeline import (
     exclusive,
 )
 
-_LOOPS = {
-    "Parallel": LoopKind.PARALLEL,
-    "serial": LoopKind.SERIAL,
-    "Serial": LoopKind.SERIAL,
-    "grid": LoopKind.SERIAL,
-    "range": LoopKind.SERIAL,
-    "unroll": LoopKind.UNROLL,
-    "Unroll": LoopKind.UNROLL,
-    "Pipelined": LoopKind.PIPELINED,
-    "Persistent": LoopKind.PERSISTENT,
-    "vectorized": LoopKind.VECTORIZED,
-    "Vectorized": LoopKind.VECTORIZED,
-}
-_TRACED_ITERATORS = frozenset({"enumerate", "zip", "reversed", "sorted", "list", "tuple", "items"})
 #: Operations of the language that write an argument, and which one.
 _WRITERS = {"copy": 1, "reduce": 1, "cumsum": 1, "gemm": 2, "atomic_add": 0, "atomic_max": 0}
 #: Operations that take the address of an element.
@@ -153,10 +134,9 @@ def walk(scope: Scope, source: Source) -> tuple[Reducer, ...]:
 
 class _Walker:
     def __init__(self, scope: Scope, source: Source) -> None:
+        self._facts = facts = Facts(scope, source)
         self._scope = scope
-        self._source = source
-        self._buffers: dict[str, Buffer] = declared_buffers(scope)
-        self._conditions = Conditions(scope, self._buffers)
+        self._conditions = facts.conditions
         self._current: dict[str, _Tracker] = {}
         self._done: list[_Tracker] = []
         self._frames: dict[str, int] = {}
@@ -166,7 +146,7 @@ class _Walker:
         self._kernel = Kernel(name, warp_specialized=warp_specialized(scope))
         self._nest: ast.For | None = None
         named = ".reduce_" in source.text
-        self._rows = reduced_rows(scope, self._buffers) if named else {}
+        self._rows = reduced_rows(scope, facts.buffers) if named else {}
 
     def run(self) -> tuple[Reducer, ...]:
         self._block(self._scope.node.body, ())
@@ -210,7 +190,7 @@ class _Walker:
         condition = self._conditions.of(node.test)
         alike = ast.unparse(node.test)
         ident = self._frame(f"if {alike}" if condition is Condition.COMPILE_TIME else None)
-        written = self._text(node.test)
+        written = self._facts.text(node.test)
         text = written if written.isprintable() else alike
         for arm, body in enumerate((node.body, node.orelse)):
             frame = Branch(ident, arm, condition, span_of(node), text)
@@ -241,17 +221,11 @@ class _Walker:
 
     def _on_for(self, node: ast.For, context: Context) -> None:
         self._scan(node.iter, node, context)
-        loop = self._loop(node)
-        inside = {
-            LoopKind.PARALLEL: Condition.THREAD,
-            LoopKind.VECTORIZED: Condition.THREAD,
-            LoopKind.TRACE: Condition.COMPILE_TIME,
-            LoopKind.UNKNOWN: Condition.UNKNOWN,
-        }.get(loop.kind, Condition.UNIFORM)
+        loop = loop_of(node, self._frame(None), self._facts)
         self._stores_in(node.target, node, context, "a loop")
         for name in bound_names(node.target):
             self._rebind(name, node, context)
-            self._conditions.bind(name, inside)
+            self._conditions.bind(name, condition_of_variables(loop.kind))
         outermost = loop.kind is LoopKind.PARALLEL and self._nest is None
         if outermost:
             self._nest = node
@@ -482,7 +456,7 @@ class _Walker:
         tracker = self._tracked(target)
         if tracker is None or value is None:
             return self._partial_fill(target, node, context)
-        fill = self._describe_fill(value)
+        fill = self._facts.fill(value)
         event = Init(**self._at(call, context), form=InitForm.FILL, fill=fill)
         self._open(tracker, event, node, call)
         self._scan(value, node, context, holder=event.ident)
@@ -505,17 +479,12 @@ class _Walker:
         event = Init(
             **self._at(call, context),
             form=InitForm.REDUCER_INIT,
-            fill=None if seed is None else self._describe_fill(seed),
+            fill=None if seed is None else self._facts.fill(seed),
         )
         self._open(tracker, event, node, call)
         if seed is not None:
             self._scan(seed, node, context, holder=event.ident)
         return True
-
-    def _describe_fill(self, value: ast.expr) -> Fill:
-        fill = values.fill_of(value, self._text(value), self._scope)
-        dtype = expression_dtype(value, self._scope, self._buffers)
-        return fill._replace(dtype=fill.dtype or dtype)
 
     def _open(self, tracker: _Tracker, event: Init, node: ast.stmt, call: ast.Call) -> None:
         self._add(tracker, event, Site(node, call))
@@ -537,9 +506,9 @@ class _Walker:
         event = Update(
             **self._at(call, context),
             form=form,
-            indices=self._indices(parts),
-            contribution=self._text(value),
-            contribution_dtype=expression_dtype(value, self._scope, self._buffers),
+            indices=self._facts.indices(parts),
+            contribution=self._facts.text(value),
+            contribution_dtype=self._facts.dtype(value),
             value_span=span_of(value),
             operands=self._operands(),
             row_values=self._row_values(tracker, parts),
@@ -561,14 +530,14 @@ class _Walker:
         positional = False
         if second is not None and self._is_batch(second, tracker):
             batch_node, second, positional = second, None, True
-        buffer = self._buffers.get(second.id) if isinstance(second, ast.Name) else None
+        buffer = self._facts.buffers.get(second.id) if isinstance(second, ast.Name) else None
         batch = None
         if batch_node is not None:
-            value = values.static_int(batch_node, self._scope)
-            batch = Batch(self._text(batch_node), value, positional)
+            value = self._facts.number(batch_node)
+            batch = Batch(self._facts.text(batch_node), value, positional)
         event = Finalize(
             **self._at(call, context),
-            destination=None if second is None else self._text(second),
+            destination=None if second is None else self._facts.text(second),
             destination_dtype=None if buffer is None else _resolved(buffer.dtype),
             destination_shape=None if buffer is None else buffer.shape,
             batch=batch,
@@ -578,7 +547,7 @@ class _Walker:
         self._add(tracker, event, Site(node, call))
         tracker.closed = True
         combined = set(tracker.rows)
-        result = tracker.name if second is None else self._text(second)
+        result = tracker.name if second is None else self._facts.text(second)
         rows = combined.pop() if len(combined) == 1 else None
         if rows is not None:
             self._rows[result] = rows._replace(name=result, reducer=True)
@@ -600,7 +569,7 @@ class _Walker:
 
     def _is_batch(self, node: ast.expr, tracker: _Tracker) -> bool:
         """Whether the second positional argument of a finalize is v1's batch."""
-        if isinstance(node, ast.Name) and node.id in self._buffers:
+        if isinstance(node, ast.Name) and node.id in self._facts.buffers:
             return False
         if values.static_number(node, self._scope) is not None:
             return True
@@ -619,12 +588,12 @@ class _Walker:
         event = Alloc(
             **self._at(call, context),
             shape=shape_of(shape, self._scope),
-            shape_text=self._text(shape),
+            shape_text=self._facts.text(shape),
             dtype=values.dtype_of(dtype, self._scope),
-            dtype_text=self._text(dtype),
+            dtype_text=self._facts.text(dtype),
             op=Op.SUM if op_node is None else self._static_op(op_node),
-            op_text=None if op_node is None else self._text(op_node),
-            replication=None if replication is None else self._text(replication),
+            op_text=None if op_node is None else self._facts.text(op_node),
+            replication=None if replication is None else self._facts.text(replication),
         )
         tracker = self._current.get(name)
         if tracker is None or not all(
@@ -667,7 +636,7 @@ class _Walker:
         alloc = Alloc(
             **self._at(call, context),
             shape=shape_of(shape, self._scope),
-            replication=None if replication is None else self._text(replication),
+            replication=None if replication is None else self._facts.text(replication),
         )
         self._add(tracker, alloc, Site(node, call))
         detail = ast.unparse(call.func) if kind is EscapeKind.UNPACKED else ""
@@ -836,7 +805,7 @@ class _Walker:
         event = Load(
             **self._at(node, context),
             form=LoadForm.ELEMENT,
-            indices=self._indices(index_parts(node)),
+            indices=self._facts.indices(index_parts(node)),
             holder=holder,
         )
         self._add(tracker, event, Site(statement, node.value))
@@ -875,15 +844,15 @@ class _Walker:
         combine: Op,
         leaf: updates.Leaf | None = None,
     ) -> int:
-        typed = value if leaf is None else _without_leaf(value, leaf)
+        typed = value if leaf is None else updates.without_leaf(value, leaf)
         alone = leaf is None or len(leaf.path) == 1
         event = Update(
             **self._at(node, context),
             form=form,
             combine=combine,
-            indices=self._indices(index_parts(target)),
-            contribution=self._text(typed) if alone else "",
-            contribution_dtype=expression_dtype(typed, self._scope, self._buffers),
+            indices=self._facts.indices(index_parts(target)),
+            contribution=self._facts.text(typed) if alone else "",
+            contribution_dtype=self._facts.dtype(typed),
             value_span=span_of(value),
             operands=self._operands(),
             row_values=self._row_values(tracker, index_parts(target)),
@@ -897,7 +866,7 @@ class _Walker:
     ) -> int:
         indices = index_parts(target) if isinstance(target, ast.Subscript) else []
         name = target.value if isinstance(target, ast.Subscript) else target
-        event = Store(**self._at(target, context), what=what, indices=self._indices(indices))
+        event = Store(**self._at(target, context), what=what, indices=self._facts.indices(indices))
         self._add(tracker, event, Site(node, name))
         return event.ident
 
@@ -941,81 +910,32 @@ class _Walker:
     def _operands(self) -> Operands | None:
         if self._nest is None:
             return None
-        return operands_of(self._nest, self._buffers, lambda: self._collective)
+        return operands_of(self._nest, self._facts.buffers, lambda: self._collective)
 
     def _tile(self) -> tuple[str, ...]:
         if self._nest is None:
             return ()
-        return tile_axes(self._nest, self._scope, self._buffers)
+        return tile_axes(self._nest, self._scope, self._facts.buffers)
 
     @cached_property
     def _collective(self) -> bool:
-        return has_collective(self._scope, self._buffers)
+        return has_collective(self._scope, self._facts.buffers)
 
     def _row_values(self, tracker: _Tracker, parts: Sequence[ast.expr]) -> RowValues | None:
         """The row values that an update reads; notes the rows that it combines itself."""
         if self._nest is None:
             tracker.rows.append(None)
             return None
-        tracker.rows.append(updated_rows(self._nest, parts, self._scope, self._buffers))
+        tracker.rows.append(updated_rows(self._nest, parts, self._scope, self._facts.buffers))
         if not self._rows:
             return None
-        return row_values(self._nest, parts, self._rows, self._buffers, tracker.name)
-
-    def _indices(self, parts: Sequence[ast.expr]) -> tuple[Index, ...]:
-        return tuple(
-            Index(
-                self._text(part),
-                values.static_int(part, self._scope),
-                part.id if isinstance(part, ast.Name) else None,
-            )
-            for part in parts
-        )
-
-    def _loop(self, node: ast.For) -> Loop:
-        kind = self._loop_kind(node.iter)
-        extents: tuple[int | None, ...] = ()
-        stages = None
-        if isinstance(node.iter, ast.Call):
-            extents = self._extents(node.iter)
-            given = argument(node.iter, len(node.iter.args), "num_stages")
-            stages = 0 if given is None else values.static_int(given, self._scope)
-        names = tuple(bound_names(node.target))
-        staged = kind is LoopKind.PIPELINED and copies_to_shared(node, self._buffers)
-        return Loop(self._frame(None), kind, span_of(node), names, extents, stages, staged)
-
-    def _loop_kind(self, iterable: ast.expr) -> LoopKind:
-        name = called(iterable)
-        if name in _LOOPS:
-            return _LOOPS[name]
-        literal = isinstance(iterable, ast.List | ast.Tuple | ast.Set | ast.Dict)
-        if literal or name in _TRACED_ITERATORS:
-            return LoopKind.TRACE
-        compile_time = self._conditions.of(iterable) is Condition.COMPILE_TIME
-        if isinstance(iterable, ast.Name | ast.Attribute) and compile_time:
-            return LoopKind.TRACE
-        return LoopKind.UNKNOWN
-
-    def _extents(self, call: ast.Call) -> tuple[int | None, ...]:
-        parts = [values.static_int(value, self._scope) for value in call.args]
-        if called(call) in ("Parallel", "grid"):
-            return tuple(parts)
-        if len(parts) == 1:
-            return (parts[0],)
-        if len(parts) == 2 and parts[0] is not None and parts[1] is not None:
-            return (max(0, parts[1] - parts[0]),)
-        return (None,)
+        return row_values(self._nest, parts, self._rows, self._facts.buffers, tracker.name)
 
     def _frame(self, key: str | None) -> int:
         """A frame ident; equal keys share one, since a compile-time test has one answer."""
         if key is None:
             key = f"#{len(self._frames)}"
         return self._frames.setdefault(key, len(self._frames))
-
-    def _text(self, node: ast.expr) -> str:
-        span = span_of(node)
-        start = self._source.offset(span.line, span.column)
-        return self._source.text[start : self._source.offset(span.end_line, span.end_column)]
 
 
 def _resolved(dtype: str | None) -> str | None:
@@ -1042,14 +962,6 @@ def _tuple_parts(index: ast.expr | None) -> list[ast.expr]:
     if index is None:
         return []
     return list(index.elts) if isinstance(index, ast.Tuple | ast.List) else [index]
-
-
-def _without_leaf(value: ast.expr, leaf: updates.Leaf) -> ast.expr:
-    """The operand beside the leaf: what gives a contribution its dtype."""
-    parent: ast.expr = value
-    for side in leaf.path[:-1]:
-        parent = updates.operands(parent)[side]
-    return updates.operands(parent)[1 - leaf.path[-1]]
 
 
 def _case_text(case: ast.match_case) -> str:
