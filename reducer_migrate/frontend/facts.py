@@ -46,11 +46,11 @@ class Facts:
         fill = fill_of(value, self.text(value), self.scope)
         return fill._replace(dtype=fill.dtype or self.dtype(value))
 
+    def index(self, part: ast.expr) -> Index:
+        """The index that one part of a subscript stands for."""
+        variable = part.id if isinstance(part, ast.Name) else None
+        return Index(self.text(part), self.number(part), variable)
+
     def indices(self, parts: Iterable[ast.expr]) -> tuple[Index, ...]:
-        """The indices that the parts of a subscript stand for."""
-        return tuple(
-            Index(
-                self.text(part), self.number(part), part.id if isinstance(part, ast.Name) else None
-            )
-            for part in parts
-        )
+        """The same for several parts."""
+        return tuple(map(self.index, parts))
