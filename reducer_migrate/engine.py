@@ -349,7 +349,7 @@ class _Attempt(NamedTuple):
 
 
 def _attempt(source: Source, analysis: Analysis, idents: set[int], options: Options) -> _Attempt:
-    from reducer_migrate.rewrite.transform import CannotEditError
+    from reducer_migrate.rewrite.actions import CannotEditError
 
     try:
         edits = analysis.edits(source, idents, add_import=adds_import(source, analysis, options))

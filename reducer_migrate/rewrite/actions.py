@@ -11,6 +11,10 @@ from reducer_migrate.frontend.updates import Leaf
 from reducer_rules import Fix
 
 
+class CannotEditError(Exception):
+    """An action did not find the syntax it was made for."""
+
+
 class Key(NamedTuple):
     """The start of a node: line from 1, column from 0 in UTF-8 bytes, as in `ast`."""
 
