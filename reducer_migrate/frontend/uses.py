@@ -22,6 +22,9 @@ _WRITERS = {"copy": 1, "reduce": 1, "cumsum": 1, "gemm": 2, "atomic_add": 0, "at
 #: Operations that take the address of an element.
 _ADDRESS = frozenset({"address_of", "access_ptr", "tvm_access_ptr"})
 _METADATA = frozenset({"shape", "dtype", "name", "scope", "ndim"})
+#: What is of a reducer where it is of its name: an element, an attribute, its text.
+_PARTS = (ast.Subscript, ast.Attribute, ast.FormattedValue)
+_LEAVES = (ast.Name, ast.Constant)
 _CONTAINERS = (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Starred)
 
 
@@ -36,12 +39,12 @@ class Uses:
         """Record every use of a reducer in an expression; `bare` names what one alone would be."""
         if node is place.own:
             return
-        base = node
-        if isinstance(node, ast.Subscript | ast.Attribute | ast.FormattedValue):
-            base = node.value
+        base = node.value if isinstance(node, _PARTS) else node
         tracker = self._recorder.tracked(base)
         if tracker is not None:
             self._use(tracker, node, place, bare)
+        elif isinstance(node, _LEAVES):
+            return
         elif isinstance(node, ast.Call):
             self._call(node, place)
         elif isinstance(node, ast.Lambda):
