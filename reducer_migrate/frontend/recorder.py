@@ -47,6 +47,16 @@ class Reducer(NamedTuple):
     sites: dict[int, Site]
     scope: Scope
 
+    def statement(self, event: Event) -> ast.stmt:
+        """The statement that an event stands in."""
+        return self.sites[event.ident].statement
+
+    def call(self, event: Event) -> ast.Call:
+        """The call that an event is: an allocation, or any other operation of the language."""
+        node = self.sites[event.ident].node
+        assert isinstance(node, ast.Call)
+        return node
+
 
 class Place(NamedTuple):
     """What an expression is part of: a statement, and the event, if any, that it is read for.
