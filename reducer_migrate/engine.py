@@ -18,8 +18,7 @@ from reducer_rules.timeline import Dialect, Span
 
 if TYPE_CHECKING:
     from reducer_migrate.frontend import Reducer, Unit
-    from reducer_migrate.rewrite.actions import Plan
-    from reducer_migrate.rewrite.plan import Refusal
+    from reducer_migrate.rewrite.actions import Plan, Refusal
 
 #: The spellings of v2, converted into each other only where a dialect is asked for.
 _SPELLING = frozenset({"RM109", "RM110"})
@@ -159,7 +158,8 @@ def _once_each(findings: Iterable[Finding]) -> Iterator[Finding]:
 def _collect(
     source: Source, unit: Unit, judged: list[_Judged], target: Target, options: Options
 ) -> Analysis:
-    from reducer_migrate.rewrite.plan import Refusal, make_plan
+    from reducer_migrate.rewrite.actions import Refusal
+    from reducer_migrate.rewrite.plan import make_plan
 
     diagnostics: list[Diagnostic] = []
     plans: list[Plan] = []
@@ -349,7 +349,7 @@ class _Attempt(NamedTuple):
 
 
 def _attempt(source: Source, analysis: Analysis, idents: set[int], options: Options) -> _Attempt:
-    from reducer_migrate.rewrite.transform import CannotEditError
+    from reducer_migrate.rewrite.actions import CannotEditError
 
     try:
         edits = analysis.edits(source, idents, add_import=adds_import(source, analysis, options))

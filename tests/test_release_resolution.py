@@ -27,6 +27,9 @@ def _install(monkeypatch: pytest.MonkeyPatch, installed: str | None) -> None:
         (folder / name).mkdir()
     if installed is None:
         (folder / "tilelang-None.dist-info").rmdir()
+    # What reads the pins is loaded late, and often from the folder that is left out here.
+    import packaging.requirements  # noqa: F401
+
     others = [path for path in sys.path if not list(Path(path or ".").glob("tilelang-*-info"))]
     monkeypatch.setattr(sys, "path", [str(folder), "/nowhere", *others])
 

@@ -9,9 +9,10 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from reducer_migrate.frontend.recorder import Reducer, Site
 from reducer_migrate.frontend.scopes import Scope, allocates, make_scope
 from reducer_migrate.frontend.syntax import FunctionNode
-from reducer_migrate.frontend.walker import Reducer, Site, walk
+from reducer_migrate.frontend.walker import walk
 from reducer_migrate.source import Source
 
 __all__ = ["Reducer", "Site", "Unit", "build", "imports_compat"]

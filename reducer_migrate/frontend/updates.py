@@ -91,3 +91,11 @@ def leaf_node(value: ast.expr, leaf: Leaf) -> ast.expr:
     for side in leaf.path:
         value = operands(value)[side]
     return value
+
+
+def without_leaf(value: ast.expr, leaf: Leaf) -> ast.expr:
+    """The operand beside the leaf: what gives a contribution its dtype."""
+    parent = value
+    for side in leaf.path[:-1]:
+        parent = operands(parent)[side]
+    return operands(parent)[1 - leaf.path[-1]]

@@ -12,9 +12,6 @@ from typing import TextIO
 from reducer_migrate.diagnostic import Diagnostic
 from reducer_migrate.report.model import Fixes
 
-#: The formats whose module has a function `render(diagnostics, fixes, out)`.
-FORMATS = ("concise", "json", "sarif", "github", "gitlab", "junit")
-
 
 def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Diagnostics by path, position and code: the order of every format."""
@@ -22,10 +19,11 @@ def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def render(format: str, diagnostics: Iterable[Diagnostic], fixes: Fixes, out: TextIO) -> None:
-    """Write `diagnostics` to `out` as one complete document in `format`, one of `FORMATS`.
+    """Write `diagnostics` to `out` as one complete document in `format`.
 
-    `fixes` holds, by path, the edits that the diagnostics refer to; a path without an entry has
-    none to offer.
+    That is any of `config.OUTPUT_FORMATS` but `text`: each is a module beside this one with a
+    function `render(diagnostics, fixes, out)`. `fixes` holds, by path, the edits that the
+    diagnostics refer to; a path without an entry has none to offer.
     """
     module = import_module(f"reducer_migrate.report.{format}")
     module.render(ordered(diagnostics), fixes, out)

@@ -5,10 +5,16 @@ An action names the statement it changes by the `Key` of its first character.
 
 from __future__ import annotations
 
+import ast
 from typing import NamedTuple
 
 from reducer_migrate.frontend.updates import Leaf
 from reducer_rules import Fix
+from reducer_rules.timeline import Event
+
+
+class CannotEditError(Exception):
+    """An action did not find the syntax it was made for."""
 
 
 class Key(NamedTuple):
@@ -16,6 +22,10 @@ class Key(NamedTuple):
 
     line: int
     column: int
+
+    @classmethod
+    def of(cls, node: ast.stmt | ast.expr) -> Key:
+        return cls(node.lineno, node.col_offset)
 
 
 class RewriteAlloc(NamedTuple):
@@ -47,7 +57,6 @@ class RemoveInit(NamedTuple):
     """Drop a plain `reducer_init(acc)`, which the RFC leaves to the allocation."""
 
     statement: Key
-    base: str
 
 
 class RewriteUpdate(NamedTuple):
@@ -120,3 +129,12 @@ class Plan(NamedTuple):
     reducer: str
     actions: tuple[Action, ...]
     fix: Fix = Fix.SAFE
+
+
+class Refusal(NamedTuple):
+    """Why a reducer that the rules allow is left alone, at one of its events."""
+
+    code: str
+    event: Event
+    message: str
+    help: str

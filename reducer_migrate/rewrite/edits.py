@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Iterable, Iterator
 
 from reducer_migrate.diagnostic import Edit
-from reducer_migrate.rewrite.actions import Action, Guard, Hoist, Key, Plan, Rename
+from reducer_migrate.rewrite.actions import Action, Hoist, Key, Plan, Rename
 from reducer_migrate.rewrite.transform import transform
 from reducer_migrate.source import Source
 
@@ -127,8 +127,6 @@ def _relative(source: Source, action: Action, origin: int, first: int, old: list
         return action._replace(name=move(action.name))
     if isinstance(action, Hoist):
         return action._replace(statement=move(action.statement), before=move(action.before))
-    if isinstance(action, Guard):
-        return action._replace(statement=move(action.statement))
     return action._replace(statement=move(action.statement))
 
 

@@ -12,14 +12,16 @@ import jsonschema
 import pytest
 from lint_samples import EDITS, FINDINGS, FIXES, GROUPS, SOURCE, TEXT, finding
 
+from reducer_migrate.config import OUTPUT_FORMATS
 from reducer_migrate.diagnostic import Position, apply_edits
 from reducer_migrate.documentation import find, markdown
 from reducer_migrate.report import statistics as statistics_report
-from reducer_migrate.report.formats import FORMATS, render
+from reducer_migrate.report.formats import render
 from reducer_migrate.report.model import position
 from reducer_migrate.source import Source
 
 HERE = Path(__file__).parent
+FORMATS = [format for format in OUTPUT_FORMATS if format != "text"]
 
 
 def written(format, diagnostics=FINDINGS, fixes=FIXES):
