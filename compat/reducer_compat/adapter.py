@@ -25,6 +25,7 @@ FIRST_PASS = "AddWrapperForSingleBufStore"
 INFERENCE_PASS = "LayoutInference"
 LOWER_PASS = "LowerTileOp"
 FLATTEN_PASS = "FlattenBuffer"
+HOIST_PASS = "HoistIfThenElse"
 #: The first pass that finds device functions with their barriers and merged shared memory.
 LAST_PASS = "MakePackedAPI"
 #: Modules that hold a name of the language surface, oldest spelling first.
@@ -60,6 +61,11 @@ class Adapter:
     def native_v2(self) -> bool:
         """Whether TileLang lowers v2 reducers itself."""
         return self.release >= NATIVE_V2
+
+    @property
+    def tvm_transforms(self) -> Any:
+        """Where TVM has the passes on schedulable TIR that TileLang's pipelines call."""
+        return getattr(self.tvm, "s_tir", self.tir).transform
 
     @property
     def stages_after_lowering(self) -> bool:

@@ -208,7 +208,8 @@ def _patch_passes(replace: Replace) -> None:
     from reducer_compat.placed import placed
 
     for name, around in SPLICES.items():
-        replace(transform, name, spliced(getattr(transform, name), around))
+        owner = transform if hasattr(transform, name) else adapter().tvm_transforms
+        replace(owner, name, spliced(getattr(owner, name), around))
     for owner, names in adapter().pipelines():
         for name, wrap in zip(names, retry.WRAPS[len(names)], strict=True):
             replace(owner, name, placed(wrap(getattr(owner, name))))

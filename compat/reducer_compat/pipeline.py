@@ -1,10 +1,11 @@
-"""Where the passes run: around five passes of TileLang that every release has.
+"""Where the passes run: around six passes of TileLang that every release has.
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry
 after  LayoutInference               participants, project, guard, pieces, prove
 after  LowerTileOp                   emit, packed, occupancy, prove, residue, registers, producers,
                                      turns, epilogue
 around FlattenBuffer                 flatten
+around HoistIfThenElse               hoist
 before MakePackedAPI                 arrivals, waits
 
 Around all of them (`retry`): a kernel that TileLang loses a part of is lowered in another way.
@@ -20,6 +21,7 @@ from reducer_compat import ladder, tree
 from reducer_compat.adapter import (
     FIRST_PASS,
     FLATTEN_PASS,
+    HOIST_PASS,
     INFERENCE_PASS,
     LAST_PASS,
     LOWER_PASS,
@@ -38,6 +40,7 @@ from reducer_compat.passes.epilogue import write_out
 from reducer_compat.passes.flatten import hide_changed, is_doubtful
 from reducer_compat.passes.foresee import foresee
 from reducer_compat.passes.guard import guard, rebase
+from reducer_compat.passes.hoist import loses_an_arm
 from reducer_compat.passes.launches import each, ours
 from reducer_compat.passes.native import choose, to_native
 from reducer_compat.passes.normalize import normalize
@@ -176,6 +179,15 @@ def around_flattening(original: Any, mod: Any) -> Any:
     return flat if kept is mod else original(kept)
 
 
+def around_hoisting(original: Any, mod: Any) -> Any:
+    """Take conditions out of loops, but for our kernels that would lose something by it."""
+    done = original(mod)
+    for name, func in tree.kernels(mod):
+        if ladder.lowers(str(name.name_hint)) and loses_an_arm(func):
+            done = _updated(done, name, func)
+    return done
+
+
 def before_packing(original: Any, mod: Any) -> Any:
     """See what kernels with reducers wait for on the device: for somebody, and for no more
     copies than they read.
@@ -221,6 +233,7 @@ SPLICES: dict[str, Callable[[Any, Any], Any]] = {
     INFERENCE_PASS: after_inference,
     LOWER_PASS: after_lowering,
     FLATTEN_PASS: around_flattening,
+    HOIST_PASS: around_hoisting,
     LAST_PASS: before_packing,
 }
 

@@ -67,6 +67,35 @@ def test_a_sum_of_axes_beside_one_of_them_is_simplified_wrongly() -> None:
     assert got.tolist() != wanted.tolist()
 
 
+def either(arm: str) -> Any:
+    """Stores in two arms of a branch, one of them for the first turn only: no reducer."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((64,), "float32"), B: T.Tensor((2, 64), "float32")):
+        with T.Kernel(1, threads=32):
+            T.clear(B)
+            for t in T.serial(2):
+                for i in T.Parallel(64):
+                    if A[i] > 0:
+                        if t == 0:
+                            B[t, i] = 1
+                    elif arm == "other":
+                        B[t, i] = 2
+
+    return kernel
+
+
+def test_a_condition_is_hoisted_out_of_one_arm_and_the_other_is_lost() -> None:
+    """TVM's HoistIfThenElse takes `t == 0` out of the loop with all of its body."""
+    given = np.where(np.arange(64) % 3 == 0, 1, -1).astype(np.float32)
+    with tilelang_alone():
+        got = simt.run(either("other"), given)
+        alone = simt.run(either("none"), given)
+    assert got[0].tolist() == np.where(given > 0, 1, 2).tolist()
+    assert got[1].tolist() == [0] * 64  # where A is not positive, 2 was to be stored
+    assert alone.tolist() == [(given > 0).tolist(), [0] * 64]
+
+
 # -- native reducers --------------------------------------------------------------------------
 
 

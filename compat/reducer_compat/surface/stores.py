@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from reducer_compat import marker
+from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.surface.language import update_marker
 from reducer_compat.surface.registry import Traced, location, mentions_reducer, traced
-from reducer_rules.monoid import Op
+from reducer_rules.monoid import Op, integer_bounds, is_float
 from reducer_rules.timeline import UpdateForm
 
 _AUGMENTED = {
@@ -156,6 +156,9 @@ def negated(value: Any, dtype: str) -> Any:
     """`-value` computed in `dtype`: a bool or a small unsigned value has no negation of its own."""
     from reducer_compat import monoids
 
+    constant, bounds = tree.constant(value), integer_bounds(dtype)
+    if constant is not None and bounds is not None and bounds[0] == 0:
+        return monoids.number(-constant % (bounds[1] + 1), dtype)
     return monoids.number(0, dtype) - monoids.cast(value, dtype)
 
 
@@ -169,7 +172,7 @@ def classify(buffer: Any, indices: tuple[Any, ...], value: Any) -> tuple[Op, Any
         return None
     bare = _uncast(value)
     for op in Op:
-        terms = _terms(op, bare, 1, str(buffer.dtype))
+        terms = _terms(op, bare, 1, lambda e: _mentions(buffer, e))
         mine = [term for term, sign in terms if sign == 1 and _is_self(buffer, indices, term)]
         if len(terms) > 1 and len(mine) == 1:
             rest = [(term, sign) for term, sign in terms if not term.same_as(mine[0])]
@@ -192,17 +195,41 @@ def _is_self(buffer: Any, indices: tuple[Any, ...], term: Any) -> bool:
     return all(equal(a, b) for a, b in zip(load.indices, marker.operands(indices), strict=True))
 
 
-def _terms(op: Op, expr: Any, sign: int, dtype: str) -> list[tuple[Any, int]]:
+def _mentions(buffer: Any, expr: Any) -> bool:
+    load = adapter().tir.BufferLoad
+    return any(isinstance(e, load) and e.buffer.same_as(buffer) for e in tree.nodes(expr))
+
+
+def _terms(op: Op, expr: Any, sign: int, holds: Callable[[Any], bool]) -> list[tuple[Any, int]]:
+    """The operands of a chain of one operator, with their signs.
+
+    Python's integers are 32 bits wide: `acc[0] + a + 1` of int16 has a cast within the chain. Those
+    that widen, around the accumulator, are passed over.
+    """
     tir = adapter().tir
+    inner = expr
+    while isinstance(inner, tir.Cast) and _widens(inner):
+        inner = inner.value
+    if inner is not expr and holds(inner) and len(_terms(op, inner, sign, holds)) > 1:
+        return _terms(op, inner, sign, holds)
     if op is Op.SUM and isinstance(expr, tir.Sub):
-        return _terms(op, expr.a, sign, dtype) + _terms(op, expr.b, -sign, dtype)
+        return _terms(op, expr.a, sign, holds) + _terms(op, expr.b, -sign, holds)
     classes = {Op.SUM: tir.Add, Op.PROD: tir.Mul, Op.MAX: tir.Max, Op.MIN: tir.Min}
     if op in classes and isinstance(expr, classes[op]):
-        return _terms(op, expr.a, sign, dtype) + _terms(op, expr.b, sign, dtype)
+        return _terms(op, expr.a, sign, holds) + _terms(op, expr.b, sign, holds)
     names = {Op.BITAND: "bitwise_and", Op.BITOR: "bitwise_or", Op.BITXOR: "bitwise_xor"}
     if op in names and isinstance(expr, tir.Call) and expr.op.same_as(adapter().op(names[op])):
-        return _terms(op, expr.args[0], sign, dtype) + _terms(op, expr.args[1], sign, dtype)
+        return _terms(op, expr.args[0], sign, holds) + _terms(op, expr.args[1], sign, holds)
     return [(expr, sign)]
+
+
+def _widens(cast: Any) -> bool:
+    """Whether a conversion keeps every value, between integers or between floats."""
+    old, new = str(cast.value.dtype), str(cast.dtype)
+    inner, outer = integer_bounds(old), integer_bounds(new)
+    if inner and outer:
+        return outer[0] <= inner[0] and inner[1] <= outer[1]
+    return is_float(old) and (new == "float64" or (new == "float32" and old != "float64"))
 
 
 def _joined(op: Op, terms: list[tuple[Any, int]], dtype: str) -> Any:
