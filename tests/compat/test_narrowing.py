@@ -172,3 +172,28 @@ def test_contributions_of_different_buffers_stay_apart() -> None:
 
     a, b = (np.arange(64, dtype=np.float32) % k for k in (5, 7))
     np.testing.assert_array_equal(simt.run(main, a, b, out_idx=-1), [(a * b).sum()])
+
+
+def transposed(threads: int) -> Any:
+    """Every output has one contribution, and neighbours in memory are of different outputs."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 8), "float16"), out: T.Tensor((8, 8), "float32")):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((8, 8), "float32", op="sum")
+            result = T.alloc_fragment((8, 8), "float32")
+            T.reducer_init(acc)
+            for i, j in T.Parallel(8, 8):
+                T.reducer_update(acc[j, i], A[i, j].astype("float32"))
+            T.finalize_reducer(acc, result)
+            T.copy(result, out)
+
+    return main
+
+
+@pytest.mark.parametrize("threads", [32, 64, 128, 256])
+def test_threads_keep_to_their_partials(threads: int) -> None:
+    a = np.random.default_rng(0).integers(-8, 9, (8, 8)).astype(np.float16)
+    ran = simt.execute(transposed(threads), a)
+    assert ran.report.ok, str(ran.report)
+    np.testing.assert_array_equal(ran.outputs[0], a.T)

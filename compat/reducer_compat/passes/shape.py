@@ -100,7 +100,8 @@ class Shape:
         return min(self._widths(rows), key=lambda width: _work(self, outputs, rows, width))
 
     def _widths(self, rows: Rows) -> list[int]:
-        widest = 1 if rows.columns else rows.vector
+        inner = len(rows.extents) - 1
+        widest = rows.vector if inner in rows.rest else 1
         powers = [1 << k for k in reversed(range(widest.bit_length()))]
         even = [w for w in powers if not rows.exact or rows.span % (w * self.group) == 0]
         return even or [1]

@@ -81,6 +81,31 @@ def test_a_warp_specialized_kernel_is_refused_only_where_it_fails_without_that_t
     assert caught.value.fix.startswith("report this kernel")
 
 
+def beside(func: Any) -> Any:
+    """Have each thread write behind its partials, too."""
+    tir = adapter().tir
+
+    def enter(stmt: Any) -> Any:
+        if not isinstance(stmt, tir.BufferStore) or "_partial" not in str(stmt.buffer.name):
+            return None
+        behind = tir.BufferStore(stmt.buffer, stmt.value, stmt.buffer.shape)
+        return tir.SeqStmt([stmt, behind])
+
+    return tree.rewritten(func, enter)
+
+
+def test_a_thread_that_writes_beside_its_partials_is_refused() -> None:
+    """What it writes there nobody reads, so no sum is wrong."""
+    with broken(beside), pytest.raises(ReducerError) as caught:
+        source(case_of("row_sum_8x128_256_shared").build())
+    assert caught.value.code == "RC006"
+    assert re.fullmatch(
+        r"thread 0 writes element (\d+) of \w+_partial, which has \1 "
+        r"\(counted on the lowered kernel\)",
+        caught.value.message,
+    )
+
+
 def test_a_narrow_plan_that_fails_gives_way_to_a_wide_one() -> None:
     case = case_of("row_sum_8x128_256_shared")
     with broken(HALF, when=lambda: not ladder.gave_up(Feature.NARROW)):

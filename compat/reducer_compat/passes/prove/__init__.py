@@ -25,11 +25,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from reducer_compat import tree
 from reducer_compat.errors import ReducerError
 from reducer_compat.passes.prove import blame, source
-from reducer_compat.passes.prove.count import MiscountError, Tally, count, read_program
-from reducer_compat.passes.prove.machine import NotCountedError
+from reducer_compat.passes.prove.count import MiscountError, StrayError, Tally, count, read_program
+from reducer_compat.passes.prove.machine import NotCountedError, Stray
 from reducer_compat.passes.prove.program import Program
 from reducer_compat.passes.prove.tags import pin, strip, tag
 from reducer_compat.verdict import Verdict, history, remember
@@ -43,6 +42,8 @@ SOURCE = "reducer_compat.source"
 _MOST_SOURCES = 1024
 _SOURCES: dict[int, Authored] = {}
 _NUMBERS = itertools.count()
+#: What to do about a count that fails, once everything that can be given up was.
+REPORT = "report this kernel: the code that was made for it is wrong, not the kernel"
 
 
 @dataclass
@@ -89,7 +90,8 @@ def prove(func: Any, stage: str, notes: tuple[str, ...] = ()) -> Verdict:
         notes: to put into the verdict.
 
     Raises:
-        ReducerError: RC006, a contribution is not counted exactly once.
+        ReducerError: RC006, a contribution is not counted exactly once, or a write leaves a buffer
+            that contributions pass through.
     """
     start = time.perf_counter()
     kernel = str(func.attrs["global_symbol"])
@@ -102,7 +104,9 @@ def prove(func: Any, stage: str, notes: tuple[str, ...] = ()) -> Verdict:
     except NotCountedError as error:
         tally, counted = Tally(0, 0, [f"not counted: {error}"]), False
     except MiscountError as error:
-        raise _refusal(authored.source, program, func, kernel, stage, error) from None
+        raise _refusal(authored.source, program, kernel, stage, error) from None
+    except StrayError as error:
+        raise _outside(error.stray, kernel, stage) from None
     took = (time.perf_counter() - start) * 1000
     return Verdict(
         kernel, stage, counted, tally.contributions, tally.slots, (*notes, *tally.notes), took
@@ -110,7 +114,7 @@ def prove(func: Any, stage: str, notes: tuple[str, ...] = ()) -> Verdict:
 
 
 def _refusal(
-    read: source.Source, program: Program, func: Any, kernel: str, stage: str, error: MiscountError
+    read: source.Source, program: Program, kernel: str, stage: str, error: MiscountError
 ) -> ReducerError:
     found = blame.explain(read, program, error.wrong, error.key, error.assumption)
     return ReducerError(
@@ -118,15 +122,15 @@ def _refusal(
         f"{found.message} (counted on the {stage} kernel)",
         kernel=kernel,
         location=found.location,
-        fix=_way_out(func),
+        fix=REPORT,
     )
 
 
-def _way_out(func: Any) -> str:
-    scope = "kWarpSpecializationScope"
-    if any(str(getattr(stmt, "attr_key", "")) == scope for stmt in tree.walk(func.body)):
-        return (
-            'pass the config "tl.disable_warp_specialized": True: TileLang\'s warp specialization '
-            "may have moved a part of the epoch to other threads; or report this kernel"
-        )
-    return "report this kernel: the code that was made for it is wrong, not the kernel"
+def _outside(stray: Stray, kernel: str, stage: str) -> ReducerError:
+    return ReducerError(
+        "RC006",
+        f"thread {stray.thread} writes element {stray.place} of {stray.name}, which has "
+        f"{stray.size} (counted on the {stage} kernel)",
+        kernel=kernel,
+        fix=REPORT,
+    )

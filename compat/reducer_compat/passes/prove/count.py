@@ -10,7 +10,7 @@ import numpy as np
 
 from reducer_compat.passes.prove import program as programs
 from reducer_compat.passes.prove.lanes import DATA, THREAD, Array, Lanes, root
-from reducer_compat.passes.prove.machine import Axis, Machine, NotCountedError, Watch
+from reducer_compat.passes.prove.machine import Axis, Machine, NotCountedError, Stray, Watch
 from reducer_compat.passes.prove.program import Program
 from reducer_compat.passes.prove.source import Source
 
@@ -74,6 +74,14 @@ class MiscountError(Exception):
         self.assumption = assumption
 
 
+class StrayError(Exception):
+    """A thread writes outside of a buffer that contributions pass through."""
+
+    def __init__(self, stray: Stray) -> None:
+        super().__init__()
+        self.stray = stray
+
+
 @dataclass(frozen=True, slots=True)
 class Expected:
     """What the destinations of every finalize should hold, from the source.
@@ -83,6 +91,7 @@ class Expected:
         allowed: the iterations of long loops that count.
         met: all iterations of these loops.
         seen: how many iterations ran each update and seed.
+        strays: whether an index leaves its reducer, as one that is data may seem to.
     """
 
     sums: dict[Key, Array]
@@ -90,6 +99,7 @@ class Expected:
     met: dict[Axis, set[int]]
     seen: dict[int, int]
     doubts: set[str]
+    strays: bool
 
 
 def expect(
@@ -112,7 +122,8 @@ def expect(
     machine.forget()
     own = _own(source.blocks, source.sizes, assumption)
     source.body.run(machine, root(1, own))
-    found = Expected(sums, machine.allowed, machine.met, machine.seen, machine.doubts)
+    strays = machine.stray is not None
+    found = Expected(sums, machine.allowed, machine.met, machine.seen, machine.doubts, strays)
     if plain:
         source.expected[assumption.key] = found
     return found
@@ -199,6 +210,7 @@ class _Check:
 
         Raises:
             MiscountError: a count is not exactly one.
+            StrayError: a write leaves its buffer.
             NotCountedError: something cannot be followed.
         """
         try:
@@ -210,6 +222,8 @@ class _Check:
             if self.expected.doubts:
                 raise NotCountedError("; ".join(sorted(self.expected.doubts))) from error
             raise
+        if machine.stray is not None and not self.expected.strays and not self.expected.doubts:
+            raise StrayError(machine.stray)
         return machine
 
     def unmet(self, machine: Machine) -> list[tuple[Axis, int]]:
@@ -279,6 +293,7 @@ def count(source: Source, program: Program) -> Tally:
 
     Raises:
         MiscountError: a count is not exactly one.
+        StrayError: a write leaves its buffer.
         NotCountedError: something cannot be followed.
     """
     tally = Tally(0, 0, [])

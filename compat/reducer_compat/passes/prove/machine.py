@@ -116,6 +116,16 @@ Axis = tuple[str, int, int]
 Watch = Callable[[Memory, Array, Any, Named], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A write of a thread that leaves its buffer."""
+
+    name: str
+    size: int
+    place: int
+    thread: int
+
+
 @dataclass(slots=True)
 class Machine:
     """One run.
@@ -132,6 +142,7 @@ class Machine:
         watch: called with every slot that a contribution goes to directly.
         made: the contribution that was made last.
         seen: how many lanes ran each update and seed.
+        stray: the first write that left its buffer.
     """
 
     threads: int
@@ -148,6 +159,7 @@ class Machine:
     missed: dict[int, tuple[Axis, int]] = field(default_factory=dict)
     watch: Watch | None = None
     made: Named | None = None
+    stray: Stray | None = None
 
     def forget(self) -> None:
         """Nothing has been written yet."""
@@ -201,12 +213,21 @@ class Machine:
     def _target(self, memory: Memory, lanes: Lanes, index: Any, value: Any) -> tuple[Array, Any]:
         slots, inside = memory.slots(lanes, index)
         if inside is not None:
+            self._strayed(memory, lanes, index, inside)
             slots = slots[inside]
             value = value[inside] if isinstance(value, np.ndarray) else value
             lanes = lanes.where(inside) or lanes
         if len(slots):
             self._touch(memory, lanes, slots)
         return slots, value
+
+    def _strayed(self, memory: Memory, lanes: Lanes, index: Any, inside: Array) -> None:
+        outside = np.flatnonzero(~inside)
+        if self.stray is None and len(outside):
+            lane = outside[0]
+            place = index[lane] if isinstance(index, np.ndarray) else index
+            thread = int(lanes.read(THREAD)[lane]) if self.threads > 1 else 0
+            self.stray = Stray(memory.name, memory.size, int(place), thread)
 
     def _touch(self, memory: Memory, lanes: Lanes, slots: Array) -> None:
         for journal in self.journals:
