@@ -5,6 +5,7 @@ The wrong ones are what GPUs give too: each was measured there or read in the ge
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,7 @@ def test_the_pipelined_gemv_under_warp_specialization() -> None:
 
 def test_a_gemv_of_a_million_elements_takes_seconds() -> None:
     a, x = np.ones((1024, 1024), "float16"), np.ones(1024, "float16")
+    start = time.process_time()
     result = simt.execute(k.gemv(1024, 1024), a, x)
+    assert time.process_time() - start < 10
     assert result.outputs[0].tolist() == [1024.0] * 1024
-    assert result.report.seconds < 10

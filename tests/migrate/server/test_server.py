@@ -309,9 +309,9 @@ def test_a_warm_pass_is_quick(tmp_path: Path) -> None:
     text = (ROOT / "tests" / "golden" / "update_forms.py").read_text()
     times = []
     for turn in range(6):
-        start = time.perf_counter()
+        start = time.process_time()
         judge_text("k.py", f"{text}\n# {turn}\n", policy)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
 
     assert min(times[1:]) < 0.05
 
