@@ -58,6 +58,32 @@ def gemv(rows: int, columns: int, stages: int, turns: int = 9) -> Any:
     return main
 
 
+def guarded_gemv(rows: int, columns: int, stages: int, turns: int = 9) -> Any:
+    """`A @ x` from shared memory, in tiles that some threads have no part of."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((rows, turns * columns), "float16"),
+        x: T.Tensor((turns * columns,), "float16"),
+        y: T.Tensor((rows,), "float32"),
+    ):
+        with T.Kernel(1, threads=THREADS):
+            A_s = T.alloc_shared((rows, columns), "float16")
+            x_s = T.alloc_shared((columns,), "float16")
+            acc = T.alloc_reducer((rows,), "float32", op="sum")
+            result = T.alloc_fragment((rows,), "float32")
+            T.reducer_init(acc)
+            for k in T.Pipelined(turns, num_stages=stages):
+                T.copy(A[0, k * columns], A_s)
+                T.copy(x[k * columns], x_s)
+                for i, j in T.Parallel(rows, columns):
+                    T.reducer_update(acc[i], A_s[i, j].astype("float32") * x_s[j].astype("float32"))
+            T.finalize_reducer(acc, result)
+            T.copy(result, y)
+
+    return main
+
+
 def in_place() -> Any:
     """A kernel that stores to what it copies from."""
 
@@ -156,6 +182,16 @@ def test_one_more_in_flight_is_one_too_many(
     a, x = operands(kernel)
     result = simt.execute(kernel, a, x, target="sm_80")
     assert not result.report.ok or not np.array_equal(result.outputs[0], product(a, x))
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+def test_guards_bound_what_is_copied_and_read(stages: int, slowed: Callable[..., None]) -> None:
+    """Bytes of the next stage would be counted in without them."""
+    kernel = guarded_gemv(8, 96, stages)
+    slowed()
+    assert min(loop_waits(kernel)) > 0
+    a, x = operands(kernel)
+    np.testing.assert_array_equal(simt.run(kernel, a, x, target="sm_80"), product(a, x))
 
 
 def test_a_kernel_that_stores_to_what_it_copies_keeps_its_waits(

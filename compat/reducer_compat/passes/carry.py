@@ -16,7 +16,13 @@ from reducer_compat.errors import ReducerError
 from reducer_compat.marker import Marker
 from reducer_compat.passes import build, hold, split, spread
 from reducer_compat.passes.collect import Collected
-from reducer_compat.passes.collective import Storage, close_epoch, open_epoch, storages
+from reducer_compat.passes.collective import (
+    Storage,
+    close_epoch,
+    exchanges,
+    open_epoch,
+    storages,
+)
 from reducer_compat.passes.participants import is_pipelined, participating
 from reducer_compat.passes.plan import Plan
 from reducer_compat.passes.sites import LAYOUT, Rows, Site, rows_of
@@ -45,6 +51,7 @@ class _Carrier:
     floating: tuple[Any, ...]
     exposed: bool
     registers: list[tuple[Any, Any]] = field(default_factory=list)
+    exchanged: list[Any] = field(default_factory=list)
 
     def of(self, buffer: Any) -> Storage:
         return next(s for s in self.storages if s.reducer.buffer.data.same_as(buffer.data))
@@ -78,6 +85,7 @@ class _Carrier:
         gone = [s.reducer.buffer for s in mine if not s.reducer.in_place]
         kept = [b for b in stmt.alloc_buffers if not _holds(gone, b)]
         added = [buffer for s in mine for buffer in s.buffers]
+        added += [s.exchange for s in mine if _holds(self.exchanged, s.exchange)]
         added += [b for owner, b in self.registers if _holds(stmt.alloc_buffers, owner)]
         return adapter().block_copy(stmt, body=body, alloc_buffers=[*kept, *added])
 
@@ -90,6 +98,7 @@ class _Carrier:
             return open_epoch(store, found.args[3] if len(found.args) > 3 else None)
         if found.kind == "finalize":
             dst = found.args[3].buffer if len(found.args) > 3 else store.reducer.buffer
+            self.exchanged.extend([store.exchange] if exchanges(store, dst) else [])
             parts = [close_epoch(store, dst, self.exposed)]
             parts += [hold.hold(dst)] if self._floats(dst) else []
             return split.together(store.partial, tree.sequence(parts))

@@ -1,9 +1,11 @@
 """Open and close an epoch: identities in, and one value for each output out.
 
-A close is shuffles within the warp (`halving`), an exchange through shared memory (but not of
-one output of one warp, which the shuffles leave in every lane), and a loop over the outputs that
-combines what was exchanged on its way to the destination. TileLang places the barrier between
-the two, over the threads that run them, also under warp specialization.
+A close is shuffles within the warp (`halving`), an exchange through shared memory, and a loop over
+the outputs that combines what was exchanged on its way to the destination. TileLang places the
+barrier between the two, over the threads that run them, also under warp specialization.
+
+Nothing is exchanged of one output of one warp, which the shuffles leave in every lane, nor where
+one warp has all of an output and the destination is memory: a lane writes its totals there.
 """
 
 from __future__ import annotations
@@ -51,8 +53,8 @@ class Storage:
 
     @property
     def buffers(self) -> list[Any]:
-        found = [self.partial] if _everywhere(self.plan) else [self.partial, self.exchange]
-        return found if self.seed is None else [*found, self.seed]
+        """What a thread holds."""
+        return [self.partial] if self.seed is None else [self.partial, self.seed]
 
 
 def storages(plans: Sequence[Plan], rows: tuple[Any, ...]) -> tuple[Storage, ...]:
@@ -113,12 +115,31 @@ def close_epoch(store: Storage, dst: Any, exposed: bool) -> Any:
     lanes = combined(plan.reducer.op, store.partial, plan.kept, plan.lane_bits, plan.thread)
     if _everywhere(plan):
         return tree.sequence([lanes.code, _combine(store, dst, exposed)])
+    if _is_direct(plan, dst):
+        return tree.sequence([lanes.code, _deliver(store, dst, lanes, exposed)])
     if plan.open:
         return _exchange(store, dst, lanes, None, exposed)
     if chunks == 1:
         return tree.sequence([lanes.code, _exchange(store, dst, lanes, None, exposed)])
     turns = build.serial(chunks, lambda c: _turn(store, dst, lanes, c, exposed))
     return tree.sequence([lanes.code, turns])
+
+
+def exchanges(store: Storage, dst: Any) -> bool:
+    """Whether a close into `dst` goes through the exchange."""
+    return not _everywhere(store.plan) and not _is_direct(store.plan, dst)
+
+
+def _is_direct(plan: Plan, dst: Any) -> bool:
+    """Whether the lanes write their totals into `dst`, of which each is that of an output.
+
+    Neighbouring outputs of one thread are left to the exchange on their way to global memory,
+    where neighbouring threads should write them.
+    """
+    scope = str(dst.scope())
+    if plan.open or plan.writers > 1 or scope.startswith("local"):
+        return False
+    return scope != "global" or plan.shape.pack == 1
 
 
 def _everywhere(plan: Plan) -> bool:
@@ -173,22 +194,43 @@ def _open_to_narrowing(store: Storage, publish: Any) -> Any:
     return adapter().tir.AttrStmt(store.partial.data, HANDOVER, mark, publish)
 
 
+def _deliver(store: Storage, dst: Any, lanes: Combined, exposed: bool) -> Any:
+    """Write the totals of the lanes to the destination."""
+    plan, extents = store.plan, _extents(store)
+    seed = [] if store.seed is None else [build.load(store.seed, 0)]
+
+    def write(total: Any, output: Any) -> Any:
+        value = monoids.combine_all(plan.reducer.op, [*seed, total])
+        return build.store(dst, value, *build.unflat(output, extents))
+
+    written = build.guarded([row == 0 for row in store.rows], _totals(store, lanes, write))
+    return participating(plan.thread, plan.threads, written) if exposed else written
+
+
 def _publish(store: Storage, lanes: Combined, chunk: Any) -> Any:
     """Write the totals of the lanes to the exchange, those of one chunk of outputs."""
     plan = store.plan
-    row, member, shape = plan.row, plan.member, plan.shape
     first = 0 if chunk is None else chunk * plan.chunk
 
+    def write(total: Any, output: Any) -> Any:
+        place = plan.member // plan.lanes * plan.chunk + output - first
+        inside = [output >= first, output < first + plan.chunk]
+        written = build.store(store.exchange, total, place)
+        return build.guarded(inside if plan.chunk < plan.outputs else [], written)
+
+    return _totals(store, lanes, write)
+
+
+def _totals(store: Storage, lanes: Combined, write: Callable[[Any, Any], Any]) -> Any:
+    """Run `write` for every total and its output, in one lane of those that have it."""
+    plan, shape = store.plan, store.plan.shape
+
     def one(slot: Any) -> Any:
-        output = adapter().simplify(shape.output(lanes.first + slot, row))
-        place = member // plan.lanes * plan.chunk + output - first
-        write = build.store(store.exchange, build.load(store.partial, slot), place)
+        output = adapter().simplify(shape.output(lanes.first + slot, plan.row))
         conditions = list(lanes.only)
-        if plan.chunk < plan.outputs:
-            conditions += [output >= first, output < first + plan.chunk]
         if plan.kept * shape.rows > plan.outputs:
             conditions.append(output < plan.outputs)
-        return build.guarded(conditions, write)
+        return build.guarded(conditions, write(build.load(store.partial, slot), output))
 
     return build.unrolled(lanes.held, one)
 

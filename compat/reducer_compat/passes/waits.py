@@ -22,6 +22,7 @@ understood leaves the kernel as it is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,18 +50,38 @@ class _UnknownError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class _Where:
+    """What is known where a statement stands.
+
+    Attributes:
+        ranges: the least and the largest value of variables, but for loops that are run.
+        conditions: what holds of variables.
+    """
+
+    ranges: Mapping[Any, tuple[int, int]] = field(default_factory=dict)
+    conditions: tuple[Any, ...] = ()
+
+    def over(self, var: Any, least: int, most: int) -> _Where:
+        return _Where({**self.ranges, var: (least, most)}, self.conditions)
+
+    def under(self, condition: Any) -> _Where:
+        known = () if tree.loads(condition) else (condition,)
+        return _Where(self.ranges, (*self.conditions, *known))
+
+
+@dataclass(frozen=True, slots=True)
 class _Touch:
     """What a statement may touch: bytes `first` to `first + size - 1` of one allocation.
 
     Attributes:
         first: an expression, None where all of the allocation may be touched.
-        ranges: the least and the largest value of the variables in it, but for loops that are run.
+        where: what is known of the variables in it.
     """
 
     root: Any
     first: Any
     size: int
-    ranges: Mapping[Any, tuple[int, int]]
+    where: _Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +141,7 @@ def allowances(func: Any) -> dict[int, int]:
     """
     try:
         reader = _Reader()
-        program = tuple(reader.read(func.body, {}, running=True))
+        program = tuple(reader.read(func.body, _Where(), running=True))
         if reader.stored & reader.sources:
             return {}
         needed = _Run().of(program)
@@ -179,7 +200,7 @@ class _Reader:
         #: The allocation and the bytes before it of variables that point into one.
         self._alias: dict[int, tuple[int, int]] = {}
 
-    def read(self, stmt: Any, ranges: dict[Any, tuple[int, int]], running: bool) -> Iterator[Any]:
+    def read(self, stmt: Any, where: _Where, running: bool) -> Iterator[Any]:
         """The program of a statement; `running`: whether every thread comes by once a turn.
 
         Raises:
@@ -189,7 +210,7 @@ class _Reader:
         if is_scope(stmt) or isinstance(stmt, tir.While):
             raise _UnknownError
         if isinstance(stmt, tir.AttrStmt) and stmt.attr_key == "thread_extent":
-            ranges = {**ranges, stmt.node.var: (0, self._number(stmt.value) - 1)}
+            where = where.over(stmt.node.var, 0, self._number(stmt.value) - 1)
         elif hasattr(stmt, "var") and hasattr(stmt, "value"):
             self._point(stmt)
         sign = self._sign(stmt)
@@ -197,14 +218,18 @@ class _Reader:
             yield from self._signed(sign, running)
             return
         if isinstance(stmt, tir.For):
-            yield from self._loop(stmt, ranges, running)
+            yield from self._loop(stmt, where, running)
             return
-        access = self._access(stmt, ranges)
+        access = self._access(stmt, where)
         if access.touches or access.copies:
             yield access
-        inside = running and not isinstance(stmt, tir.IfThenElse)
-        for child in tree.children(stmt):
-            yield from self.read(child, ranges, inside)
+        parts = tree.children(stmt)
+        if isinstance(stmt, tir.IfThenElse):
+            running = False
+            yield from self.read(stmt.then_case, where.under(stmt.condition), running)
+            parts = parts[1:]
+        for child in parts:
+            yield from self.read(child, where, running)
 
     def _sign(self, stmt: Any) -> Any:
         called = _called(stmt)
@@ -225,21 +250,21 @@ class _Reader:
         elif isinstance(sign, _Wait) or sign.commits:
             raise _UnknownError
 
-    def _loop(self, stmt: Any, ranges: dict[Any, tuple[int, int]], running: bool) -> Iterator[Any]:
+    def _loop(self, stmt: Any, where: _Where, running: bool) -> Iterator[Any]:
         start, turns = self._number(stmt.min), self._number(stmt.extent)
         runs = any(_called(inner) in (COMMIT, WAIT) for inner in tree.walk(stmt))
         if runs:
-            body = tuple(self.read(stmt.body, ranges, running))
+            body = tuple(self.read(stmt.body, where, running))
             yield _Loop(stmt.loop_var, start, turns, body)
         else:
-            inside = {**ranges, stmt.loop_var: (start, start + turns - 1)}
+            inside = where.over(stmt.loop_var, start, start + turns - 1)
             yield from self.read(stmt.body, inside, running=False)
 
-    def _access(self, stmt: Any, ranges: Mapping[Any, tuple[int, int]]) -> _Access:
+    def _access(self, stmt: Any, where: _Where) -> _Access:
         tir = adapter().tir
         touches, copies = [], []
         if isinstance(stmt, tir.BufferStore):
-            touches += self._element(stmt, ranges)
+            touches += self._element(stmt, where)
             if not _is_shared(stmt.buffer.data):
                 self.stored.add(self._root(stmt.buffer.data)[0])
         for expr in tree.expressions(stmt):
@@ -250,11 +275,11 @@ class _Reader:
                 if len(pointers) != 2:
                     raise _UnknownError
                 target, source = pointers
-                copies.append(self._pointed(target, ranges, self._bytes(expr, target)))
+                copies.append(self._pointed(target, where, self._bytes(expr, target)))
                 self.sources.add(self._root(source.args[1])[0])
             for node in nodes:
                 if isinstance(node, tir.BufferLoad):
-                    touches += self._element(node, ranges)
+                    touches += self._element(node, where)
                 elif _name(node) == _ADDRESS:
                     touches += self._whole(node.args[0].buffer.data)
                 elif any(other in _name(node) for other in _OTHERS):
@@ -270,7 +295,7 @@ class _Reader:
                     touches += self._whole(var)
         return _Access(tuple(touches), tuple(copies))
 
-    def _element(self, node: Any, ranges: Mapping[Any, tuple[int, int]]) -> list[_Touch]:
+    def _element(self, node: Any, where: _Where) -> list[_Touch]:
         data = node.buffer.data
         if not _is_shared(data):
             return []
@@ -284,12 +309,12 @@ class _Reader:
                 return self._whole(data)
             index, lanes = index.base, self._number(index.lanes)
         root, before = self._root(data)
-        return [_Touch(root, index * size + before, size * lanes, ranges)]
+        return [_Touch(root, index * size + before, size * lanes, where)]
 
-    def _pointed(self, pointer: Any, ranges: Mapping[Any, tuple[int, int]], size: int) -> _Touch:
+    def _pointed(self, pointer: Any, where: _Where, size: int) -> _Touch:
         itemsize = dtype_bytes(str(pointer.args[0].dtype))
         root, before = self._root(pointer.args[1])
-        return _Touch(root, pointer.args[2] * itemsize + before, size, ranges)
+        return _Touch(root, pointer.args[2] * itemsize + before, size, where)
 
     def _bytes(self, copy: Any, target: Any) -> int:
         """How many bytes a thread copies: TileLang's own operation counts elements."""
@@ -300,7 +325,7 @@ class _Reader:
         return counted * (dtype_bytes(str(target.args[0].dtype)) if elements else 1)
 
     def _whole(self, data: Any) -> list[_Touch]:
-        return [_Touch(self._root(data)[0], None, 0, {})] if _is_shared(data) else []
+        return [_Touch(self._root(data)[0], None, 0, _Where())] if _is_shared(data) else []
 
     def _point(self, stmt: Any) -> None:
         """Take in that a variable points into an allocation."""
@@ -421,10 +446,13 @@ class _Run:
         here = adapter()
         integers = {var: here.tir.IntImm(var.dtype, n) for var, n in self._values.items()}
         analyzer = here.tvm.arith.Analyzer()
-        for var, (least, most) in touch.ranges.items():
+        for var, (least, most) in touch.where.ranges.items():
             bound = here.tvm.ir.Range(least, most + 1)
             analyzer.bind(var, bound)
-        found = analyzer.const_int_bound(analyzer.simplify(_filled(touch.first, integers)))
+        with ExitStack() as known:
+            for condition in touch.where.conditions:
+                known.enter_context(analyzer.constraint_scope(_filled(condition, integers)))
+            found = analyzer.const_int_bound(analyzer.simplify(_filled(touch.first, integers)))
         least, most = int(found.min_value), int(found.max_value)
         if least < 0 or most >= 1 << 31:
             return (touch.root, 0, 1 << 40)
