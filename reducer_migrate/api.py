@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from reducer_migrate import fault
 from reducer_migrate.config import DIALECTS
 from reducer_migrate.diagnostic import Diagnostic
-from reducer_migrate.engine import Options, UnparsableError
+from reducer_migrate.engine import Options
 from reducer_migrate.judge import Policy, carry_out, judge
+from reducer_migrate.parsing import UnparsableError
 from reducer_migrate.selection import Selection
 from reducer_migrate.source import Source, UndecodableError
 from reducer_rules import Release, Target

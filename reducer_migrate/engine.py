@@ -1,19 +1,19 @@
-"""From one source to its diagnostics and edits, and from edits to new text."""
+"""From one source to its diagnostics, and to the edits that would resolve them."""
 
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from reducer_migrate.diagnostic import Diagnostic, Edit, Group, Position, apply_edits
+from reducer_migrate.diagnostic import Diagnostic, Edit, Group, Position
 from reducer_migrate.documentation import find
 from reducer_migrate.names import names_reducer
+from reducer_migrate.parsing import parse
 from reducer_migrate.source import Source
 from reducer_rules import Finding, Fix, Severity, Target
-from reducer_rules.notices import OLDER_RELEASE, REWRITE_ABANDONED
+from reducer_rules.notices import OLDER_RELEASE
 from reducer_rules.timeline import Dialect, Span
 
 if TYPE_CHECKING:
@@ -68,33 +68,6 @@ class Analysis:
         return made
 
 
-class Rewrite(NamedTuple):
-    """The text after rewriting, what remains to be said of it, and what was rewritten.
-
-    `text` equals the source's text where nothing changed, and `analysis` is its analysis.
-    `remaining` has positions in `text`;
-    `fixed` and `notes` have positions in the original: `fixed` is what the rewrite resolved, and
-    `notes` what a reader should know of how. `abandoned` names the groups that failed a check.
-    """
-
-    text: str
-    analysis: Analysis
-    remaining: tuple[Diagnostic, ...] = ()
-    fixed: tuple[Diagnostic, ...] = ()
-    notes: tuple[Diagnostic, ...] = ()
-    reducers: int = 0
-    abandoned: frozenset[int] = frozenset()
-
-
-class UnparsableError(ValueError):
-    """The file names a reducer operation and does not parse; line and column count from 1."""
-
-    def __init__(self, message: str, line: int, column: int) -> None:
-        super().__init__(message)
-        self.line = line
-        self.column = column
-
-
 def analyse(source: Source, options: Options) -> Analysis:
     """Find everything the rules say about `source`. Writes nothing; loads no libcst.
 
@@ -105,7 +78,7 @@ def analyse(source: Source, options: Options) -> Analysis:
         return Analysis()
     from reducer_migrate.frontend import build
 
-    tree = _parse(source)
+    tree = parse(source)
     unit = build(source, tree)
     compat = options.target.compat or unit.imports_compat or options.add_import
     target = replace(options.target, compat=compat)
@@ -159,35 +132,41 @@ def _collect(
     source: Source, unit: Unit, judged: list[_Judged], target: Target, options: Options
 ) -> Analysis:
     from reducer_migrate.rewrite.actions import Refusal
-    from reducer_migrate.rewrite.plan import make_plan
 
     diagnostics: list[Diagnostic] = []
     plans: list[Plan] = []
     groups: list[Group] = []
-    refused_release = None
-    taken: dict[ast.AST, set[str]] = {}
-    dialect = target.dialect or Dialect.SHIPPED
-    for entry in judged:
+    for entry, plan in zip(judged, _planned(judged, target), strict=True):
         group: int | None = None
         findings = entry.findings
-        if entry.wanted and not target.native_v2:
-            refused_release = refused_release or entry
-        elif entry.wanted:
-            node = entry.reducer.scope.node
-            if node not in taken:
-                taken[node] = _names(node)
-            plan = make_plan(entry.reducer, dialect, taken[node], unsafe=entry.unsafe)
-            if isinstance(plan, Refusal):
-                findings = (_refusal(plan),)
-            else:
-                group = len(plans)
-                plans.append(plan)
-                groups.append(Group(group, plan.reducer, plan.fix))
+        if isinstance(plan, Refusal):
+            findings = (_refusal(plan),)
+        elif plan is not None:
+            group = len(plans)
+            plans.append(plan)
+            groups.append(Group(group, plan.reducer, plan.fix))
         diagnostics += [_diagnostic(source, entry.reducer, f, group) for f in findings]
-    if refused_release is not None:
-        diagnostics.append(_older_release(source, refused_release, target, options))
+    unsupported = [entry for entry in judged if entry.wanted and not target.native_v2]
+    if unsupported:
+        diagnostics.append(_older_release(source, unsupported[0], target, options))
     ordered = sorted(diagnostics, key=lambda d: (d.start, d.code, d.end, d.message))
     return Analysis(tuple(ordered), tuple(groups), unit.tree, tuple(plans))
+
+
+def _planned(judged: list[_Judged], target: Target) -> Iterator[Plan | Refusal | None]:
+    """How each reducer is rewritten; None where nobody asks, or where the release has no v2."""
+    from reducer_migrate.rewrite.plan import make_plan
+
+    dialect = target.dialect or Dialect.SHIPPED
+    taken: dict[ast.AST, set[str]] = {}
+    for entry in judged:
+        if not entry.wanted or not target.native_v2:
+            yield None
+            continue
+        node = entry.reducer.scope.node
+        if node not in taken:
+            taken[node] = _names(node)
+        yield make_plan(entry.reducer, dialect, taken[node], unsafe=entry.unsafe)
 
 
 def _names(tree: ast.AST) -> set[str]:
@@ -273,170 +252,3 @@ def _position(source: Source, line: int, column: int) -> Position:
 
 def _end(source: Source, span: Span) -> Position:
     return _position(source, span.end_line or span.line, span.end_column or span.column)
-
-
-def _parse(source: Source) -> ast.Module:
-    """Parse the source; a fragment that is indented as a whole parses too."""
-    try:
-        return _syntax_tree(source.text)
-    except SyntaxError as error:
-        if isinstance(error, IndentationError):
-            try:
-                return _indented_fragment(source.text)
-            except SyntaxError:
-                pass
-        message, line, column = error.msg, error.lineno or 1, error.offset or 1
-        raise UnparsableError(message, line, max(1, column)) from error
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise UnparsableError(str(error) or type(error).__name__, 1, 1) from error
-
-
-def _syntax_tree(text: str) -> ast.Module:
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
-
-
-def _indented_fragment(text: str) -> ast.Module:
-    wrapped = _syntax_tree("if True:\n" + text)
-    ast.increment_lineno(wrapped, -1)
-    conditional = wrapped.body[0]
-    if len(wrapped.body) != 1 or not isinstance(conditional, ast.If):
-        raise IndentationError("unindent does not match any outer indentation level")
-    return ast.Module(conditional.body, [])
-
-
-def rewrite(
-    source: Source,
-    analysis: Analysis,
-    options: Options,
-    selected: Collection[int] | None = None,
-) -> Rewrite:
-    """Apply the groups of `analysis`, or those of them with the idents `selected`.
-
-    The result was parsed again, holds the comments of the original, and analysing it finds
-    nothing more to rewrite; where one of these fails for a reducer, its statements stay and a
-    diagnostic (RM006) says so.
-    """
-    wanted = {group.ident for group in analysis.groups}
-    if selected is not None:
-        wanted &= set(selected)
-    if not wanted:
-        return Rewrite(source.text, analysis, analysis.diagnostics)
-    attempt = _attempt(source, analysis, wanted, options)
-    abandoned: dict[int, str] = {}
-    if attempt.problem is not None:
-        for ident in sorted(wanted):
-            alone = _attempt(source, analysis, {ident}, options).problem
-            if alone is not None:
-                abandoned[ident] = alone
-        wanted -= set(abandoned)
-        attempt = _attempt(source, analysis, wanted, options)
-        if attempt.problem is not None:
-            abandoned.update(dict.fromkeys(wanted, attempt.problem))
-            wanted = set()
-    return _result(analysis, attempt, wanted, abandoned)
-
-
-class _Attempt(NamedTuple):
-    """The text with some groups applied and its analysis; or the original's, and the problem."""
-
-    text: str
-    analysis: Analysis
-    problem: str | None = None
-
-
-def _attempt(source: Source, analysis: Analysis, idents: set[int], options: Options) -> _Attempt:
-    from reducer_migrate.rewrite.actions import CannotEditError
-
-    try:
-        edits = analysis.edits(source, idents, add_import=adds_import(source, analysis, options))
-        text = apply_edits(source.text, edits)
-        changed = Source.read(source.path, source.encode(text))
-        again = analyse(changed, options)
-    except (CannotEditError, UnparsableError, ValueError) as error:
-        return _Attempt(source.text, analysis, str(error))
-    problem = None
-    if _comments(text) != _comments(source.text):
-        problem = "a comment would be lost"
-    elif len(again.groups) != len(analysis.groups) - len(idents):
-        problem = "the result would have to be rewritten again"
-    else:
-        fresh = _errors(again) - _errors(analysis)
-        if fresh:
-            (code, reducer), _ = fresh.popitem()
-            problem = f"the result would be wrong: {code} on `{reducer}`"
-    return _Attempt(text, again) if problem is None else _Attempt(source.text, analysis, problem)
-
-
-def adds_import(source: Source, analysis: Analysis, options: Options) -> bool:
-    """Whether a rewrite also writes `import reducer_compat`."""
-    from reducer_migrate.frontend import imports_compat
-
-    return options.add_import and not imports_compat(source, analysis.tree)
-
-
-def _errors(analysis: Analysis) -> Counter[tuple[str, str]]:
-    return Counter(
-        (diagnostic.code, diagnostic.reducer)
-        for diagnostic in analysis.diagnostics
-        if diagnostic.severity is Severity.ERROR and diagnostic.code != OLDER_RELEASE.code
-    )
-
-
-def _comments(text: str) -> Counter[str]:
-    """The comments of a text; empty where it does not tokenize alone, as an indented fragment."""
-    import io
-    import tokenize
-
-    comments: Counter[str] = Counter()
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text, newline=None).readline):
-            if token.type == tokenize.COMMENT:
-                comments[token.string.strip()] += 1
-    except (tokenize.TokenError, SyntaxError):
-        comments["(does not tokenize)"] += 1
-    return comments
-
-
-def _result(
-    analysis: Analysis, attempt: _Attempt, applied: set[int], abandoned: dict[int, str]
-) -> Rewrite:
-    fixed = tuple(d for d in analysis.diagnostics if d.group in applied)
-    remaining = [d for d in attempt.analysis.diagnostics if d.group is None or not abandoned]
-    for ident, reason in abandoned.items():
-        first = next(d for d in analysis.diagnostics if d.group == ident)
-        remaining.append(_abandoned(first, reason))
-    reducers = {(d.reducer, d.group) for d in fixed}
-    still = {(d.code, d.reducer) for d in attempt.analysis.diagnostics}
-    notes = tuple(
-        d
-        for d in analysis.diagnostics
-        if d.severity is not Severity.ERROR
-        and (d in fixed or (d.code.startswith("RM2") and (d.code, d.reducer) not in still))
-    )
-    return Rewrite(
-        attempt.text,
-        attempt.analysis,
-        tuple(remaining),
-        fixed,
-        notes,
-        len(reducers),
-        frozenset(abandoned),
-    )
-
-
-def _abandoned(first: Diagnostic, reason: str) -> Diagnostic:
-    return replace(
-        first,
-        code=REWRITE_ABANDONED.code,
-        name=REWRITE_ABANDONED.name,
-        severity=Severity.ERROR,
-        message=f"reducer `{first.reducer}` is not rewritten: {reason}",
-        help="rewrite it by hand; `reducer-migrate explain RM006` says what was checked",
-        label="",
-        fix=Fix.NONE,
-        group=None,
-    )

@@ -6,8 +6,8 @@ import errno
 import os
 
 from reducer_migrate.diagnostic import Diagnostic, Position
-from reducer_migrate.engine import UnparsableError
 from reducer_migrate.files.atomic import ChangedError, ReadOnlyError
+from reducer_migrate.parsing import UnparsableError
 from reducer_migrate.source import Source
 from reducer_rules.notices import (
     BROKEN_BASELINE,

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from reducer_migrate.diagnostic import Diagnostic, Group
-from reducer_migrate.engine import Analysis, Options, adds_import, analyse, rewrite
+from reducer_migrate.engine import Analysis, Options, analyse
 from reducer_migrate.report.model import Offer, offer
+from reducer_migrate.rewriting import adds_import, rewrite
 from reducer_migrate.selection import Selection
 from reducer_migrate.source import Source
 from reducer_migrate.triage import Triage, triage, unfixable

@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from reducer_migrate import engine, fault
+from reducer_migrate import fault
 from reducer_migrate.config import Config, ConfigError
 from reducer_migrate.diagnostic import Diagnostic
 from reducer_migrate.documents.judge import DocumentJudgement, carry_out, judge, offers
+from reducer_migrate.engine import Options
 from reducer_migrate.files.atomic import replace_content
 from reducer_migrate.judge import Judgement, Policy
+from reducer_migrate.parsing import UnparsableError
 from reducer_migrate.release import Releases, Resolved, resolve
 from reducer_migrate.report.model import Offer
 from reducer_migrate.selection import Selection
@@ -91,7 +93,7 @@ class Pipeline:
             return replace(outcome, judged=str(resolved), problems=problems)
         except ConfigError:
             raise
-        except engine.UnparsableError as error:
+        except UnparsableError as error:
             return _failed(name, raw, fault.unparsable(Source.read(name, raw), error))
         except UndecodableError as error:
             return _failed(name, raw, fault.undecodable(name, error))
@@ -136,7 +138,7 @@ class Pipeline:
 
     def _policy(self, config: Config, resolved: Resolved) -> Policy:
         dialect = Dialect(config.dialect) if config.dialect else None
-        options = engine.Options(
+        options = Options(
             target=Target(resolved.release, dialect=dialect),
             add_import=bool(config.with_compat),
             unsafe=bool(config.unsafe_fixes),

@@ -11,7 +11,8 @@ from difflib import SequenceMatcher
 import pytest
 
 from reducer_migrate.diagnostic import Diagnostic
-from reducer_migrate.engine import Analysis, Options, Rewrite, analyse, rewrite
+from reducer_migrate.engine import Analysis, Options, analyse
+from reducer_migrate.rewriting import Rewrite, rewrite
 from reducer_migrate.source import Source
 from reducer_rules import Target
 from reducer_rules.timeline import Dialect

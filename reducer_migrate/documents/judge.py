@@ -12,9 +12,11 @@ from reducer_migrate import judge as plain
 from reducer_migrate.diagnostic import Diagnostic, Edit, apply_edits
 from reducer_migrate.documents import NOTEBOOK, is_document
 from reducer_migrate.documents.region import Document, Region, decode, hunks
-from reducer_migrate.engine import Analysis, UnparsableError, rewrite
+from reducer_migrate.engine import Analysis
 from reducer_migrate.judge import Judgement, Policy, Rewritten
+from reducer_migrate.parsing import UnparsableError
 from reducer_migrate.report.model import Offer, offer
+from reducer_migrate.rewriting import rewrite
 from reducer_migrate.source import Source
 from reducer_migrate.triage import Triage, unfixable, withhold
 from reducer_rules import Severity

@@ -17,8 +17,8 @@ from reducer_migrate import fault
 from reducer_migrate.diagnostic import Diagnostic, Edit, Position
 from reducer_migrate.documents.masking import Masked, mask_fragment, mask_notebook
 from reducer_migrate.documents.region import Document, Region, imports_compat
-from reducer_migrate.engine import UnparsableError
 from reducer_migrate.names import names_reducer
+from reducer_migrate.parsing import UnparsableError
 from reducer_migrate.source import Source
 from reducer_rules.notices import UNREAD_FRAGMENT
 

@@ -14,8 +14,8 @@ from reducer_migrate.diagnostic import Cell, Diagnostic, Edit, Position
 from reducer_migrate.documents.json_text import JsonString, JsonText
 from reducer_migrate.documents.masking import LostFillerError, Masked, mask_notebook
 from reducer_migrate.documents.region import Document, Region, imports_compat
-from reducer_migrate.engine import UnparsableError
 from reducer_migrate.names import names_reducer
+from reducer_migrate.parsing import UnparsableError
 from reducer_migrate.report.model import position
 from reducer_migrate.source import Source
 from reducer_rules.notices import UNPARSABLE

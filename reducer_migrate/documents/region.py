@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reducer_migrate.diagnostic import Diagnostic, Edit
-from reducer_migrate.engine import UnparsableError
+from reducer_migrate.parsing import UnparsableError
 from reducer_migrate.source import Source, UndecodableError
 
 _IMPORTS_COMPAT = re.compile(r"^[ \t>]*(?:import|from)[ \t]+reducer_compat\b", re.MULTILINE)

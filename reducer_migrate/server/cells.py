@@ -20,9 +20,9 @@ from reducer_migrate.documents.judge import (
 )
 from reducer_migrate.documents.masking import Masked, mask_notebook
 from reducer_migrate.documents.region import Document, Region, imports_compat
-from reducer_migrate.engine import UnparsableError
 from reducer_migrate.judge import Policy
 from reducer_migrate.names import names_reducer
+from reducer_migrate.parsing import UnparsableError
 from reducer_migrate.report.model import Offer, offer
 from reducer_migrate.server.judged import Judged
 from reducer_migrate.source import Source

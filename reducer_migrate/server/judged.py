@@ -11,8 +11,8 @@ from reducer_migrate.diagnostic import Diagnostic, Group
 from reducer_migrate.documents import is_document
 from reducer_migrate.documents.judge import carry_out, judge, offers
 from reducer_migrate.documents.region import hunks
-from reducer_migrate.engine import UnparsableError
 from reducer_migrate.judge import Judgement, Policy
+from reducer_migrate.parsing import UnparsableError
 from reducer_migrate.report.model import Offer, offer
 from reducer_migrate.source import Source
 

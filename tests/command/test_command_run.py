@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from command_cases import REFUSED, V1, V2, Command
 
-from reducer_migrate import engine
+from reducer_migrate import judge
+from reducer_migrate.engine import Analysis
 
 
 def _stdin(monkeypatch: pytest.MonkeyPatch, raw: bytes) -> None:
@@ -236,10 +237,10 @@ def test_the_version(command: Command) -> None:
 def test_an_internal_error_is_said_without_a_traceback(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*arguments: object) -> engine.Analysis:
+    def fail(*arguments: object) -> Analysis:
         raise KeyError("lost")
 
-    monkeypatch.setattr(engine, "analyse", fail)
+    monkeypatch.setattr(judge, "analyse", fail)
     Path("k.py").write_text(V1)
     done = command("k.py")
     assert done.code == 2
@@ -254,10 +255,10 @@ def test_an_internal_error_is_said_without_a_traceback(
 def test_an_interrupt_ends_the_run_without_a_traceback(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(*arguments: object) -> engine.Analysis:
+    def interrupt(*arguments: object) -> Analysis:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine, "analyse", interrupt)
+    monkeypatch.setattr(judge, "analyse", interrupt)
     Path("k.py").write_text(V1)
     done = command("k.py")
     assert done.code == 130

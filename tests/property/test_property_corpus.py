@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reducer_migrate.engine import Options, analyse, rewrite
+from reducer_migrate.engine import Options, analyse
 from reducer_migrate.names import names_reducer
+from reducer_migrate.rewriting import rewrite
 from reducer_migrate.source import Source, UndecodableError
 
 _FOLDERS = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))

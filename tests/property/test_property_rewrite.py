@@ -11,7 +11,8 @@ from collections import Counter
 from hypothesis import HealthCheck, given, settings
 from kernels_strategy import Written, kernels
 
-from reducer_migrate.engine import Options, Rewrite, analyse, rewrite
+from reducer_migrate.engine import Options, analyse
+from reducer_migrate.rewriting import Rewrite, rewrite
 from reducer_migrate.source import Source
 from reducer_rules import Target
 from reducer_rules.timeline import Dialect

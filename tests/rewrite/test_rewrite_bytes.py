@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reducer_migrate.engine import Options, analyse, rewrite
+from reducer_migrate.engine import Options, analyse
+from reducer_migrate.rewriting import rewrite
 from reducer_migrate.source import Source
 from reducer_rules import Release, Target
 from reducer_rules.timeline import Dialect

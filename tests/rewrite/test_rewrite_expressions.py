@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reducer_migrate import migrate
-from reducer_migrate.engine import Options, Rewrite, analyse, rewrite
+from reducer_migrate.engine import Options, analyse
+from reducer_migrate.rewriting import Rewrite, rewrite
 from reducer_migrate.source import Source
 
 
