@@ -165,6 +165,7 @@ class _Walker:
         name = "" if isinstance(scope.node, ast.Module) else scope.node.name
         self._kernel = Kernel(name, warp_specialized=warp_specialized(scope))
         self._nest: ast.For | None = None
+        self._staged: Loop | None = None
         named = ".reduce_" in source.text
         self._rows = reduced_rows(scope, self._buffers) if named else {}
 
@@ -258,6 +259,8 @@ class _Walker:
         self._block(node.body, (*context, loop))
         if outermost:
             self._nest = None
+        if loop.staged and loop.stages != 0 and self._staged is None:
+            self._staged = loop
         self._block(node.orelse, context)
 
     _on_asyncfor = _on_for
@@ -274,6 +277,7 @@ class _Walker:
             call = item.context_expr
             if called(call) == "Kernel" and isinstance(call, ast.Call):
                 self._kernel = self._kernel._replace(threads=threads_of(call, self._scope))
+                self._staged = None
             if called(call) == "ws":
                 ident = self._frame(None)
                 frame = Branch(ident, 0, Condition.THREAD, span_of(node), ast.unparse(call))
@@ -474,7 +478,8 @@ class _Walker:
         tracker = self._tracked(target)
         if tracker is None:
             return self._partial_fill(target, node, context)
-        self._open(tracker, Init(**self._at(call, context), form=InitForm.CLEAR), node, call)
+        event = Init(**self._at(call, context), form=InitForm.CLEAR, behind=self._staged)
+        self._open(tracker, event, node, call)
         return True
 
     def _fill(self, call: ast.Call, node: ast.Expr, context: Context) -> bool:
@@ -483,7 +488,8 @@ class _Walker:
         if tracker is None or value is None:
             return self._partial_fill(target, node, context)
         fill = self._describe_fill(value)
-        event = Init(**self._at(call, context), form=InitForm.FILL, fill=fill)
+        place = self._at(call, context)
+        event = Init(**place, form=InitForm.FILL, fill=fill, behind=self._staged)
         self._open(tracker, event, node, call)
         self._scan(value, node, context, holder=event.ident)
         return True
@@ -506,6 +512,7 @@ class _Walker:
             **self._at(call, context),
             form=InitForm.REDUCER_INIT,
             fill=None if seed is None else self._describe_fill(seed),
+            behind=self._staged,
         )
         self._open(tracker, event, node, call)
         if seed is not None:
