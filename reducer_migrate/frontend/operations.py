@@ -149,7 +149,8 @@ class Operations:
         value: ast.expr | None,
     ) -> None:
         fill = None if value is None else self._facts.fill(value)
-        event = Init(**self._recorder.stamp(call, place), form=form, fill=fill)
+        stamp = self._recorder.stamp(call, place)
+        event = Init(**stamp, form=form, fill=fill, behind=self._recorder.pipeline)
         self._recorder.add(tracker, event, Site(place.statement, call))
         tracker.closed = False
         if value is not None:

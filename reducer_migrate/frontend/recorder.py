@@ -24,6 +24,7 @@ from reducer_rules.timeline import (
     Kernel,
     Load,
     LoadForm,
+    Loop,
     RowValues,
     Span,
     Store,
@@ -109,7 +110,8 @@ class Tracker:
 class Recorder:
     """Knows which name stands for which reducer at this point of the walk, and takes down events.
 
-    `kernel` is the launch around the statement that is walked.
+    `kernel` is the launch around the statement that is walked, `pipeline` the first loop in it that
+    came to an end and that TileLang may divide between producers and consumers.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -117,6 +119,7 @@ class Recorder:
         node = facts.scope.node
         name = "" if isinstance(node, ast.Module) else node.name
         self.kernel = Kernel(name, warp_specialized=warp_specialized(facts.scope))
+        self.pipeline: Loop | None = None
         self.trackers: list[Tracker] = []
         self._current: dict[str, Tracker] = {}
         self._events = 0

@@ -118,6 +118,8 @@ class _Walker:
         self._block(node.body, (*context, loop))
         if outermost:
             self._contributions.leave()
+        if loop.staged and loop.stages != 0 and self._recorder.pipeline is None:
+            self._recorder.pipeline = loop
         self._block(node.orelse, context)
 
     _on_asyncfor = _on_for
@@ -135,6 +137,7 @@ class _Walker:
             if called(call) == "Kernel" and isinstance(call, ast.Call):
                 threads = threads_of(call, self._scope)
                 self._recorder.kernel = self._recorder.kernel._replace(threads=threads)
+                self._recorder.pipeline = None
             if called(call) == "ws":
                 ident = self._recorder.frame()
                 frame = Branch(ident, 0, Condition.THREAD, span_of(node), ast.unparse(call))

@@ -212,10 +212,15 @@ class Alloc(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Init(Event):
-    """The opening of an epoch; `fill` is None for an opening at the identity."""
+    """The opening of an epoch; `fill` is None for an opening at the identity.
+
+    `behind` is the first pipelined loop of the kernel that copies to shared memory, where that
+    stands before the opening.
+    """
 
     form: InitForm
     fill: Fill | None = None
+    behind: Loop | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -219,6 +219,25 @@ _V2 = (
         for outputs in (256, 384)
         for last in ("its own", "the first")
     ),
+    *(
+        Case(
+            f"v2 two places of fragments, last {last}",
+            "two_places_of_fragments_v2",
+            (128, last),
+            since=NATIVE_V2,
+        )
+        for last in ("its own", "the first")
+    ),
+    *(
+        Case(
+            f"v2 epoch behind a pipeline, of {source}",
+            "epoch_behind_pipeline_v2",
+            (128, source),
+            arch="sm_90",
+            since=NATIVE_V2,
+        )
+        for source in ("memory", "fragment")
+    ),
     Case("v2 into a row", "into_row_v2", (128,), since=NATIVE_V2),
     *(
         Case(

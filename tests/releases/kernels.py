@@ -704,3 +704,56 @@ def two_places_v2(threads: int, outputs: int, last: str) -> Any:
             T.copy(result, B)
 
     return kernel
+
+
+def epoch_behind_pipeline_v2(threads: int, source: str) -> Any:
+    """64 sums of 16 ones, in an epoch behind a pipelined loop that has none."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4, 16, 64), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=threads):
+            tile = T.alloc_shared((16, 64), "float32")
+            total = T.alloc_fragment((16, 64), "float32")
+            held = T.alloc_fragment((16, 64), "float32")
+            acc = T.alloc_reducer((64,), "float32")
+            result = T.alloc_fragment((64,), "float32")
+            T.clear(total)
+            for k in T.Pipelined(4, num_stages=2):
+                T.copy(A[k, 0:16, 0:64], tile)
+                for i, j in T.Parallel(16, 64):
+                    total[i, j] += tile[i, j]
+            T.reducer_init(acc)
+            if source == "fragment":
+                T.copy(A[0, 0:16, 0:64], held)
+                for i, j in T.Parallel(16, 64):
+                    T.reducer_update(acc[j], held[i, j] + total[i, j])
+            else:
+                for i, j in T.Parallel(16, 64):
+                    T.reducer_update(acc[j], A[0, i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel
+
+
+def two_places_of_fragments_v2(threads: int, last: str) -> Any:
+    """Sums of the columns of a 32x4 fragment, and all of it once more in the first of them."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((32, 4), "float32"), B: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=threads):
+            tile = T.alloc_fragment((32, 4), "float32")
+            acc = T.alloc_reducer((4,), "float32")
+            result = T.alloc_fragment((4,), "float32")
+            T.reducer_init(acc)
+            T.copy(A, tile)
+            for i, j in T.Parallel(32, 4):
+                if last == "its own":
+                    T.reducer_update(acc[0], tile[i, j])
+                T.reducer_update(acc[j], tile[i, j])
+                if last == "the first":
+                    T.reducer_update(acc[0], tile[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel

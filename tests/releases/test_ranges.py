@@ -271,6 +271,21 @@ def test_rm311_epochs_around_pipelines_are_right(probed: Probe) -> None:
         assert probed["v2 epochs around pipelines"].sums_to(64)
 
 
+def test_rm311_epochs_behind_a_pipeline(probed: Probe) -> None:
+    if probed.within(NATIVE):
+        assert lost(probed["v2 epoch behind a pipeline, of memory"])
+        assert probed["v2 epoch behind a pipeline, of fragment"].sums_to(16 + 4 * 16)
+
+
+def test_rm312_two_places_in_a_loop_over_fragments(probed: Probe) -> None:
+    if probed.within(affected("RM312")):
+        right = (32 + 128, 32, 32, 32)
+        assert probed["v2 two places of fragments, last the first"].sums_to(*right)
+        wrong = probed["v2 two places of fragments, last its own"]
+        assert not wrong.error
+        assert not wrong.sums_to(*right)
+
+
 def test_rm312_two_places_of_many_outputs(probed: Probe) -> None:
     if not probed.within(affected("RM312")):
         return

@@ -1,34 +1,37 @@
-"""RM311: the opening of an epoch inside a warp-specialized pipeline is dropped.
+"""RM311: the opening of an epoch inside or behind a warp-specialized pipeline is dropped.
 
 Found by running the wheels; see docs/releases.md.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
-from reducer_rules.nest import fully_replicated, warp_specialized
+from reducer_rules.nest import fully_replicated, is_power_of_two, nest_of, warp_specialized
 from reducer_rules.release import NATIVE_V2, Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
-from reducer_rules.timeline import Timeline
+from reducer_rules.timeline import Init, Operands, Timeline, Update
 
 
 class LostOpening(ReleaseRule):
     code = "RM311"
     name = "lost-opening"
     affected = between("0.1.11", "0.1.15")
-    summary = "a warp-specialized pipeline drops the opening of an epoch inside it"
+    summary = "a warp-specialized pipeline drops the opening of an epoch inside or behind it"
     explanation = (
         "On sm_90 a `T.Pipelined` loop of at least one stage that copies to shared memory is "
-        "warp-specialized by default. TileLang 0.1.14 and 0.1.15 leave a `T.reducer_init` inside "
-        "of it, in a serial loop or a branch too, and with a seed or not, out of the code of the "
-        "consumers: every turn adds to what the registers hold. From 0.1.11 on they do so to the "
-        "clear of a replicated v1 reducer. An epoch that opens before the loop is right on 0.1.14 "
-        "and later (RM303 before), also in a loop around it, and so are pipelines that copy to "
-        "fragments, and sm_80. Established by interpreting the code of all releases."
+        "warp-specialized by default, and what stands behind it runs in its consumers, too. "
+        "TileLang 0.1.14 and 0.1.15 leave a `T.reducer_init` inside of it or behind it, with a "
+        "seed or not, out of the code where every thread has a partial of every output, which it "
+        "has when the updates read global or shared memory: the sums begin with what the "
+        "registers hold. From 0.1.11 on they do so to the clear of a replicated v1 reducer. An "
+        "epoch that opens before the loop is right on 0.1.14 and later (RM303 before), also in a "
+        "loop around it, and so are pipelines that copy to fragments, and sm_80. Established by "
+        "interpreting the code of all releases."
     )
     help = (
-        'open the epoch outside of the loop, pass the config `"tl.disable_warp_specialized": '
+        'open the epoch before the loop, pass the config `"tl.disable_warp_specialized": '
         "True`, or import reducer_compat"
     )
     example_target = Target(Release.parse("0.1.15"))
@@ -63,6 +66,22 @@ for k in T.serial(4):
 acc = T.alloc_reducer((1,), "float32")
 total = T.alloc_fragment((1,), "float32")
 shared = T.alloc_shared((128,), "float32")
+sums = T.alloc_fragment((128,), "float32")
+T.clear(sums)
+for k in T.Pipelined(4, num_stages=2):
+    T.copy(A[k, 0:128], shared)
+    for i in T.Parallel(128):
+        sums[i] += shared[i]
+T.reducer_init(acc)
+for i in T.Parallel(128):
+    T.reducer_update(acc[0], A[0, i])
+T.finalize_reducer(acc, total)
+T.copy(total, B)
+""",
+        """\
+acc = T.alloc_reducer((1,), "float32")
+total = T.alloc_fragment((1,), "float32")
+shared = T.alloc_shared((128,), "float32")
 for k in T.Pipelined(4, num_stages=2):
     T.reducer_init(acc)
     T.copy(A[k, 0:128], shared)
@@ -92,11 +111,24 @@ for k in T.Pipelined(4, num_stages=1):
         if not releases or timeline.kernel.warp_specialized is False:
             return
         for init in timeline.inits:
-            loop = warp_specialized(init)
-            if loop is not None:
+            loop = warp_specialized(init) or init.behind
+            if loop is not None and _in_every_thread(init, timeline):
                 yield self.finding(
                     init,
                     f"on sm_90 {named(releases)} loses the opening of `{timeline.name}` when it "
                     f"warp-specializes the pipelined loop at line {loop.span.line}",
                     target,
                 )
+
+
+def _in_every_thread(init: Init, timeline: Timeline) -> bool:
+    """Whether each thread has a partial of every output: all updates deal memory out evenly."""
+    ends = [later.ident for later in timeline.inits if later.ident > init.ident]
+    end = min(ends, default=math.inf)
+    updates = [update for update in timeline.updates if init.ident < update.ident < end]
+    return bool(updates) and all(map(_reads_memory, updates))
+
+
+def _reads_memory(update: Update) -> bool:
+    nest = nest_of(update)
+    return update.operands is Operands.MEMORY and (nest is None or is_power_of_two(nest.size))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from reducer_rules.nest import outputs
 from reducer_rules.release import Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
-from reducer_rules.timeline import Loop, LoopKind, Timeline, Update
+from reducer_rules.timeline import LoopKind, Operands, Timeline, Update
 
 #: Outputs, at most, for which TileLang can keep a partial of each in every thread.
 _MOST = 256
@@ -20,14 +20,15 @@ class SitesThatDiffer(ReleaseRule):
     code = "RM312"
     name = "sites-that-differ"
     affected = between("0.1.14", "0.1.15")
-    summary = "updates of one loop go to different indices of a reducer of many outputs"
+    summary = "an update is counted by the indices of a later one in the same loop"
     explanation = (
         "Where two updates in one `T.Parallel` loop have different indices, TileLang 0.1.14 and "
-        "0.1.15 keep a partial of every output in each thread. Above 256 outputs that is refused, "
-        "and they take the plan of the last update for all: the others are counted in the wrong "
-        "places, silently. Where the last one has no plan of its own either, the compiler stops "
-        "in an internal error that names 256 slots. In all cases tried one of both happened. "
-        "Established by interpreting the code of both releases."
+        "0.1.15 need a partial of every output in each thread. Where the loop reads fragments and "
+        "the last update has plain loop variables as indices, they take the plan of that one for "
+        "all instead: the others are counted in the wrong places, silently. Above 256 outputs "
+        "they do so over global and shared memory too, or stop in an internal error that names "
+        "256 slots. With the updates the other way round, and in loops of their own, all are "
+        "right up to 256 outputs. Established by interpreting the code of both releases."
     )
     help = (
         "finalize two reducers, one for each update, and combine their results, or import "
@@ -58,6 +59,18 @@ T.copy(result, B)
     )
     invalid = (
         """\
+acc = T.alloc_reducer((4,), "float32")
+result = T.alloc_fragment((4,), "float32")
+tile = T.alloc_fragment((32, 4), "float32")
+T.reducer_init(acc)
+T.copy(A, tile)
+for i, j in T.Parallel(32, 4):
+    T.reducer_update(acc[0], tile[i, j])
+    T.reducer_update(acc[j], A[i, j])
+T.finalize_reducer(acc, result)
+T.copy(result, B)
+""",
+        """\
 acc = T.alloc_reducer((384,), "float32")
 result = T.alloc_fragment((384,), "float32")
 T.reducer_init(acc)
@@ -80,29 +93,41 @@ T.copy(acc, B)
 
     def check(self, timeline: Timeline, target: Target) -> Iterator[Finding]:
         releases = self.judged_on(timeline, target)
-        count = outputs(timeline)
-        if not releases or count is None or count <= _MOST:
+        if not releases:
             return
-        last: dict[int, Update] = {}
-        for update in timeline.updates:
-            loop = _parallel(update)
-            other = last.get(loop.ident) if loop is not None else None
-            if loop is None or (other is not None and _places(other) == _places(update)):
-                continue
-            last[loop.ident] = update
-            if other is not None:
+        count = outputs(timeline)
+        many = count is not None and count > _MOST
+        for updates in _loops(timeline):
+            last = updates[-1]
+            others = [update for update in updates if _places(update) != _places(last)]
+            if others and (many or _has_a_plan(last)):
+                error = ", or an internal error" if many else ""
                 yield self.finding(
-                    update,
-                    f"{named(releases)} takes one plan for this update of `{timeline.name}` and "
-                    f"the one at line {other.span.line}, whose indices differ, since the reducer "
-                    f"has {count} outputs: the result is wrong, or an internal error",
+                    last,
+                    f"{named(releases)} counts the update of `{timeline.name}` at line "
+                    f"{others[-1].span.line} by the indices of this one: the result is wrong"
+                    f"{error}",
                     target,
                 )
 
 
-def _parallel(update: Update) -> Loop | None:
-    """The outermost parallel loop around an update."""
-    return next((loop for loop in update.loops if loop.kind is LoopKind.PARALLEL), None)
+def _loops(timeline: Timeline) -> list[list[Update]]:
+    """The updates of each outermost parallel loop, in order."""
+    found: dict[int, list[Update]] = {}
+    for update in timeline.updates:
+        loop = next((loop for loop in update.loops if loop.kind is LoopKind.PARALLEL), None)
+        if loop is not None:
+            found.setdefault(loop.ident, []).append(update)
+    return list(found.values())
+
+
+def _has_a_plan(update: Update) -> bool:
+    """Whether the layout of fragments and the indices alone say which threads are combined."""
+    variables = {
+        v for loop in update.loops if loop.kind is LoopKind.PARALLEL for v in loop.variables
+    }
+    named = all(index.variable in variables for index in update.indices)
+    return named and update.operands in (Operands.ELEMENTWISE, Operands.COLLECTIVE)
 
 
 def _places(update: Update) -> tuple[str, ...]:

@@ -3,20 +3,23 @@ from __future__ import annotations
 import pytest
 
 from reducer_rules import Severity
-from reducer_rules.timeline import Index, LoopKind
+from reducer_rules.timeline import Index, LoopKind, Operands
 from tests.rules.build import Sketch
 from tests.rules.launched import found, messages, on
 
 
-def sites(*places: str, outputs: int | None = 384, loops: int = 1) -> Sketch:
-    """An epoch with an update at each place, in each of `loops` parallel loops."""
+def sites(
+    *places: str, outputs: int | None = 384, loops: int = 1, operands: Operands = Operands.MEMORY
+) -> Sketch:
+    """An epoch with an update at each place, in each of `loops` parallel loops over `i`."""
     sketch = Sketch()
     sketch.alloc(shape=(outputs,))
     sketch.init()
     for _ in range(loops):
         with sketch.loop(LoopKind.PARALLEL, ("i",), (384,)):
             for place in places:
-                sketch.update(indices=(Index(place),))
+                index = Index(place, variable=place if place == "i" else None)
+                sketch.update(indices=(index,), operands=operands)
     sketch.finalize("result")
     return sketch
 
@@ -26,15 +29,31 @@ def test_two_updates_at_different_indices(release: str) -> None:
     assert messages("RM312", sites("0", "i"), on(release)) == [
         (
             4,
-            f"TileLang {release} takes one plan for this update of `acc` and the one at line 3, "
-            "whose indices differ, since the reducer has 384 outputs: the result is wrong, or an "
-            "internal error",
+            f"TileLang {release} counts the update of `acc` at line 3 by the indices of this one: "
+            "the result is wrong, or an internal error",
         )
     ]
 
 
-def test_each_change_of_indices_once() -> None:
-    assert len(messages("RM312", sites("i", "i", "0", "0", "i"), on("0.1.15"))) == 2
+def test_a_loop_over_fragments() -> None:
+    fragments = sites("0", "i", outputs=4, operands=Operands.ELEMENTWISE)
+    assert messages("RM312", fragments, on("0.1.15")) == [
+        (
+            4,
+            "TileLang 0.1.15 counts the update of `acc` at line 3 by the indices of this one: "
+            "the result is wrong",
+        )
+    ]
+
+
+@pytest.mark.parametrize("places", [("i", "0"), ("0", "2 - i"), ("i", "i")])
+def test_a_last_update_without_a_plan_of_its_own(places: tuple[str, str]) -> None:
+    fragments = sites(*places, outputs=4, operands=Operands.ELEMENTWISE)
+    assert messages("RM312", fragments, on("0.1.15")) == []
+
+
+def test_one_finding_for_a_loop() -> None:
+    assert [line for line, _ in messages("RM312", sites("i", "i", "0", "i"), on("0.1.15"))] == [6]
 
 
 @pytest.mark.parametrize("outputs", [1, 256, None])
