@@ -9,18 +9,16 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from reducer_compat.passes.prove.lanes import DATA, Array, Lanes
-from reducer_compat.passes.prove.mirror import operands
 
 Run = Callable[[Lanes], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """An expression as a number for each lane; `data` where it depends on what memory holds."""
 
     expr: Any
@@ -30,8 +28,7 @@ class Code:
         return evaluate(self.expr, lanes)
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(NamedTuple):
     """In which lanes a condition may hold, and in which it may not."""
 
     may: Run
@@ -58,13 +55,14 @@ class Scope:
         return Code(expr, self._is_data(expr))
 
     def _is_data(self, expr: Any) -> bool:
-        if isinstance(expr, int) or expr.type == "IntImm":
+        kind = "IntImm" if isinstance(expr, int) else expr.type
+        if kind == "IntImm":
             return False
-        if expr.type in _VARIABLES:
+        if kind in _VARIABLES:
             if expr.key not in self.bound:
                 self.sizes[expr.key] = expr.name
             return expr.key in self.data
-        if expr.type not in _NUMBERS or (expr.type == "Call" and not _is_known(expr)):
+        if kind not in _NUMBERS or (kind == "Call" and not _is_known(expr)):
             return True
         # Every part is asked, for its sizes.
         parts = [self._is_data(part) for part in _parts(expr)]
@@ -78,20 +76,12 @@ class Scope:
         if kind == "Not":
             inner = self.truth(expr.a)
             return Truth(inner.may_not, inner.may, inner.data)
-        if kind == "Call" and op_name(expr) == "likely":
+        if kind == "Call" and expr.name == "likely":
             return self.truth(expr.args[0])
         code = self.number(expr)
         if code.data:
             return Truth(_always, _always, True)
         return Truth(code.run, lambda lanes: np.logical_not(code.run(lanes)), False)
-
-
-def op_name(call: Any) -> str:
-    """The operator of a call without TVM's namespace, which differs between releases."""
-    name = str(getattr(call.op, "name", "") or getattr(call.op, "name_hint", ""))
-    for family in ("tirx.", "tir."):
-        name = name.removeprefix(family)
-    return name
 
 
 def array(value: Any, count: int) -> Array:
@@ -155,18 +145,16 @@ def _choice(parts: tuple[Any, ...], lanes: Lanes) -> Any:
 
 
 def _is_known(call: Any) -> bool:
-    name = op_name(call)
-    return name in _CALLS or (name in _OPERATORS and len(call.args) == 2)
+    return call.name in _CALLS or (call.name in _OPERATORS and len(call.args) == 2)
 
 
 def _parts(expr: Any) -> tuple[Any, ...]:
-    if expr.type == "Call" and op_name(expr) in _FIRST:
-        return expr.args[:1]  # type: ignore[no-any-return]
-    return operands(expr)
+    found: tuple[Any, ...] = expr.operands
+    return found[:1] if expr.type == "Call" and expr.name in _FIRST else found
 
 
 def _call(expr: Any, lanes: Lanes) -> Any:
-    name = op_name(expr)
+    name = expr.name
     if name == "if_then_else":
         return _choice(expr.args, lanes)
     if name in _FIRST:
@@ -230,4 +218,4 @@ _NUMBERS: dict[str, Callable[[Any, Lanes], Any]] = {
     },
 }
 
-__all__ = ["Code", "Hashable", "Run", "Scope", "Truth", "array", "op_name"]
+__all__ = ["Code", "Hashable", "Run", "Scope", "Truth", "array"]

@@ -57,16 +57,22 @@ def table(layout: Any) -> Table | None:
     shape = _extents(layout.get_input_shape())
     if shape is None:
         return None
-    spread = hasattr(layout, "replicate_size")
     index = [mirror(expr) for expr in tree.items(layout.index)]
-    thread = mirror(adapter().layout_thread(layout)) if spread else None
     own = _placeholders(shape)
-    names = {var.name for expr in (*index, thread) if expr is not None for var in variables(expr)}
-    if not names <= {*own, "_rep"}:
+    lanes = _lanes(index, own)
+    if lanes is None:
         return None
-    axes = [_evaluate(expr, own, shape).reshape(-1) for expr in index]
+    thread = None
+    if hasattr(layout, "replicate_size"):
+        replicas = tree.constant(layout.replicate_size) or 1
+        expr = mirror(adapter().layout_thread(layout))
+        holders = _lanes([expr], {**own, "_rep": np.arange(replicas)})
+        if holders is None:
+            return None
+        thread = _values(expr, holders, (*shape, replicas)).reshape(-1, replicas)
+    axes = [_values(expr, lanes, (*shape, 1)).reshape(-1) for expr in index]
     place, size = _flat(layout, axes)
-    return Table(shape, place, size, None if thread is None else _threads(layout, thread, shape))
+    return Table(shape, place, size, thread)
 
 
 def _flat(layout: Any, axes: list[Array]) -> tuple[Array, int]:
@@ -91,26 +97,32 @@ def row_major(indices: list[Any], shape: tuple[int, ...]) -> Any:
     return number
 
 
-def _threads(layout: Any, thread: Any, shape: tuple[int, ...]) -> Array:
-    replicas = tree.constant(layout.replicate_size) or 1
-    own = _placeholders((*shape, replicas))
-    own["_rep"] = np.arange(replicas)
-    return _evaluate(thread, own, (*shape, replicas)).reshape(-1, replicas)
-
-
 def _placeholders(shape: tuple[int, ...]) -> dict[str, Array]:
-    """The coordinates of the elements along each axis, by the names that layouts use."""
+    """The coordinates of the elements along each axis, by the names that layouts use.
+
+    There is one axis more, for the replicas.
+    """
     return {
-        f"_{chr(ord('i') + axis)}": np.arange(extent).reshape(-1, *[1] * (len(shape) - axis - 1))
+        f"_{chr(ord('i') + axis)}": np.arange(extent).reshape(-1, *[1] * (len(shape) - axis))
         for axis, extent in enumerate(shape)
     }
 
 
-def _evaluate(expr: Any, own: dict[str, Array], shape: tuple[int, ...]) -> Array:
+def _lanes(exprs: list[Any], own: dict[str, Array]) -> Lanes | None:
+    """The variables of expressions; None where one is not in `own`."""
+    values: dict[Hashable, Any] = {}
+    for var in (var for expr in exprs for var in variables(expr)):
+        name = var.name
+        if name not in own:
+            return None
+        values[var.key] = own[name]
+    return Lanes(1, values)
+
+
+def _values(expr: Any, lanes: Lanes, shape: tuple[int, ...]) -> Array:
     """The value of an expression in every element of `shape`."""
-    mentioned = {var.name: var.key for var in variables(expr)}
-    values: dict[Hashable, Any] = {key: own[name] for name, key in mentioned.items()}
-    return np.broadcast_to(evaluate(expr, Lanes(1, values)), shape)
+    value = evaluate(expr, lanes)
+    return value if np.shape(value) == shape else np.broadcast_to(value, shape)
 
 
 def _extents(shape: Any) -> tuple[int, ...] | None:

@@ -32,7 +32,7 @@ class Memory:
         size: slots, in each thread where `private`.
         private: whether every thread has its own.
         places: for a fragment, the register of each element; None if indices are places.
-        data: the sum of weights in each slot.
+        data: the sum of weights in each slot, once a machine runs.
     """
 
     name: str
@@ -45,7 +45,6 @@ class Memory:
     def __post_init__(self) -> None:
         if self.size * self.threads > MOST_SLOTS:
             raise NotCountedError(f"{self.name} has more slots than are followed")
-        self.forget()
 
     def forget(self) -> None:
         """Nothing has been written yet."""

@@ -1,7 +1,7 @@
 """TIR as plain Python objects: a field of a TVM object costs a call into C++ whenever it is read.
 
-A mirror reads each field once, when it is first asked for, and what nobody asks for stays where
-it is: the counter looks at the statements of a kernel several times, and into few of them.
+A mirror reads its fields once, when it is made, and in one go for its class. What most nobody asks
+for is read when it is asked for: indices, conditions, extents, shapes.
 """
 
 from __future__ import annotations
@@ -12,76 +12,42 @@ from typing import Any
 
 from reducer_compat import marker, tree
 
-#: What is no node.
-_PLAIN = frozenset({int, float, bool, str, type(None)})
-
-
-class _Field:
-    """Reads a field when it is first asked for: what a mirror has of its own goes before this.
-
-    `__getattr__` would do, at several times the price.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __get__(self, mirror: Mirror, owner: type[Mirror]) -> Any:
-        name = self._name
-        value = getattr(mirror.raw, name)
-        if type(value) not in _PLAIN:
-            value = _wrapped(value, mirror.known)
-        mirror.__dict__[name] = value
-        return value
+#: The mirrors of the buffers that were met, by their keys.
+Known = dict[int, Any]
 
 
 class Mirror:
-    """A node of TIR: its fields by their names in TVM, arrays as tuples, nodes as mirrors.
+    """A node of TIR, with the fields of it that a count needs, by their names in TVM.
 
     Attributes:
         raw: the node itself.
         type: the name of its class.
-        key: a number that no other living node has.
-        known: every mirror so far, by its key.
-        parts: for `operands`, of an expression.
+        key: a number that no other living node has, of those that are told apart by it.
+        operands: the expressions directly inside an expression.
+        children: the statements directly inside a statement, in program order.
         leaves: for `values.leaves`, of an expression.
     """
 
-    raw: Any
+    __slots__ = ("leaves", "raw")
     type: str
-    key: int
-    parts: tuple[Any, ...] | None = None
-    leaves: tuple[Any, ...] | None = None
+    operands: Any = ()
+    children: Any = ()
 
-    def __init__(self, raw: Any, key: int, known: dict[int, Mirror]) -> None:
+    def __init__(self, raw: Any, known: Known) -> None:
         self.raw = raw
-        self.key = key
-        self.known = known
+        self.leaves: tuple[Any, ...] | None = None
+
+    @property
+    def dtype(self) -> str:
+        return str(self.raw.dtype)
 
     def __str__(self) -> str:
         return str(self.raw)
 
 
 def mirror(node: Any) -> Any:
-    """The mirror of a node; what it holds more than once, it holds as one mirror."""
-    return _wrapped(node, {})
-
-
-def settle(whole: Any) -> None:
-    """Let go of a mirror's knowledge of all others, once it was read.
-
-    They hold each other by it, and would stay until the garbage collector finds them. What is
-    read later is no longer one mirror with what was read before, but has the same key.
-    """
-    whole.known.clear()
-
-
-for _name in (
-    *("a", "alloc_buffers", "annotations", "args", "attr_key", "b", "base", "block", "body"),
-    *("buffer", "condition", "data", "dtype", "else_case", "extent", "false_value", "indices"),
-    *("init", "kind", "loop_var", "min", "name", "node", "op", "seq", "shape", "stride"),
-    *("then_case", "thread_tag", "true_value", "value", "var", "vectors"),
-):
-    setattr(Mirror, _name, _Field(_name))
+    """The mirror of a node."""
+    return _READERS[type(node)](node, {})
 
 
 @lru_cache(maxsize=1)
@@ -92,95 +58,436 @@ def _object_hash() -> Callable[[Any], int]:
     return tvm_ffi.Object.__hash__
 
 
-def _tuple(value: Any, key: int, known: dict[int, Any]) -> tuple[Any, ...]:
-    return tuple([_wrapped(item, known) for item in tree.items(value)])
+class _Readers(dict[type, Callable[[Any, Known], Any]]):
+    """What makes the mirror of a node, by its class: a class of mirrors for each."""
+
+    def __missing__(self, kind: type) -> Callable[[Any, Known], Any]:
+        name = kind.__name__
+        if name == "Buffer":
+            made: Callable[[Any, Known], Any] = _buffer
+        else:
+            fields = {"__slots__": (), "type": name}
+            made = type(name, (_FAMILIES.get(name, _Other),), fields)
+        self[kind] = made
+        return made
 
 
-def _as_it_is(value: Any, key: int, known: dict[int, Any]) -> Any:
-    return value
+_READERS = _Readers()
 
 
-#: What makes the mirror of a value, by its class. Objects with the same fields take less to keep,
-#: so each class of nodes has a class of mirrors.
-_MAKERS: dict[type, Callable[[Any, int, dict[int, Any]], Any]] = {}
+def _read(node: Any, known: Known) -> Any:
+    return _READERS[type(node)](node, known)
 
 
-def _maker_of(kind: type) -> Callable[[Any, int, dict[int, Any]], Any]:
-    import tvm_ffi
-
-    if issubclass(kind, tvm_ffi.Array):
-        made: Callable[[Any, int, dict[int, Any]], Any] = _tuple
-    elif issubclass(kind, (tvm_ffi.Map, int, float, str)):
-        made = _as_it_is
-    else:
-        made = type(kind.__name__, (Mirror,), {"type": kind.__name__})
-    _MAKERS[kind] = made
-    return made
+def _array(array: Any, known: Known) -> tuple[Any, ...]:
+    return tuple([_READERS[type(item)](item, known) for item in tree.items(array)])
 
 
-def _wrapped(value: Any, known: dict[int, Any]) -> Any:
-    make = _MAKERS.get(type(value)) or _maker_of(type(value))
-    if make is _tuple or make is _as_it_is:
-        return make(value, 0, known)
-    key = _object_hash()(value)
+def _buffer(raw: Any, known: Known) -> Any:
+    key = _object_hash()(raw)
     found = known.get(key)
     if found is None:
-        found = known[key] = make(value, key, known)
+        found = known[key] = _Buffer(raw, key)
     return found
 
 
-#: The field with the one statement inside.
-_INNER = {
-    **dict.fromkeys(("For", "AttrStmt", "LetStmt", "While", "Allocate", "DeclBuffer"), "body"),
-    **dict.fromkeys(("BlockRealize", "SBlockRealize"), "block"),
+class _Keyed(Mirror):
+    """A node whose key few ask for."""
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> int:
+        return _object_hash()(self.raw)
+
+
+# -- expressions ----------------------------------------------------------------------------------
+
+
+class _Literal(Mirror):
+    __slots__ = ("value",)
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self.leaves = None
+        self.value = raw.value
+
+
+class _Variable(Mirror):
+    __slots__ = ("key",)
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self.leaves = None
+        self.key = _object_hash()(raw)
+
+    @property
+    def name(self) -> str:
+        return str(self.raw.name)
+
+
+class _Binary(Mirror):
+    __slots__ = ("a", "b")
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self.leaves = None
+        a, b = raw.a, raw.b
+        self.a = _READERS[type(a)](a, known)
+        self.b = _READERS[type(b)](b, known)
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return self.a, self.b
+
+
+class _Not(Mirror):
+    __slots__ = ("a",)
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self.leaves = None
+        self.a = _read(raw.a, known)
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return (self.a,)
+
+
+class _Unary(Mirror):
+    """A cast or a broadcast: `value` says all that counts."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self.leaves = None
+        self.value = _read(raw.value, known)
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return (self.value,)
+
+
+class _Select(Mirror):
+    __slots__ = ("condition", "false_value", "true_value")
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self.leaves = None
+        self.condition = _read(raw.condition, known)
+        self.true_value = _read(raw.true_value, known)
+        self.false_value = _read(raw.false_value, known)
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return self.condition, self.true_value, self.false_value
+
+
+class _Listed(Mirror):
+    """An expression with operands in one field or several."""
+
+    __slots__ = ("operands",)
+    _fields: tuple[str, ...]
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self.leaves = None
+        self.operands = tuple([_read(getattr(raw, name), known) for name in self._fields])
+
+
+class _Let(_Listed):
+    __slots__ = ()
+    _fields = ("value", "body")
+
+
+class _Ramp(_Listed):
+    __slots__ = ()
+    _fields = ("base", "stride")
+
+
+class _Shuffle(Mirror):
+    __slots__ = ("operands",)
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self.leaves = None
+        self.operands = _array(raw.vectors, known)
+
+
+class _Call(_Keyed):
+    """A call; `tag` is for `tags.contribution`."""
+
+    __slots__ = ("args", "name", "tag")
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self.leaves = None
+        self.tag: Any = False
+        self.name = _operator(raw.op)
+        self.args = _array(raw.args, known)
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return self.args
+
+
+#: The names of operators, which TVM never gives up, by their keys.
+_OPERATORS: dict[int, str] = {}
+
+
+def _operator(op: Any) -> str:
+    """The name of an operator without TVM's namespace, which differs between releases."""
+    key = _object_hash()(op)
+    name = _OPERATORS.get(key)
+    if name is None:
+        name = str(getattr(op, "name", "") or getattr(op, "name_hint", ""))
+        for family in ("tirx.", "tir."):
+            name = name.removeprefix(family)
+        if type(op).__name__ == "Op":
+            _OPERATORS[key] = name
+    return name
+
+
+class _Indexed(_Keyed):
+    """A load or a store."""
+
+    __slots__ = ("_indices", "_known", "buffer")
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self.leaves = None
+        self._known = known
+        self._indices: tuple[Any, ...] | None = None
+        self.buffer = _buffer(raw.buffer, known)
+
+    @property
+    def indices(self) -> tuple[Any, ...]:
+        if self._indices is None:
+            self._indices = _array(self.raw.indices, self._known)
+        return self._indices
+
+
+class _Load(_Indexed):
+    __slots__ = ()
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return self.indices
+
+
+class _Buffer(Mirror):
+    __slots__ = ("data", "key")
+    type = "Buffer"
+
+    def __init__(self, raw: Any, key: int) -> None:
+        self.raw = raw
+        self.leaves = None
+        self.key = key
+        self.data = _read(raw.data, {})
+
+    @property
+    def name(self) -> str:
+        return str(self.raw.name)
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return _array(self.raw.shape, {})
+
+    @property
+    def scope(self) -> str:
+        return str(self.raw.scope())
+
+
+class _Axis(Mirror):
+    """What a launch binds."""
+
+    __slots__ = ()
+
+    @property
+    def var(self) -> Any:
+        return _read(self.raw.var, {})
+
+    @property
+    def thread_tag(self) -> str:
+        return str(self.raw.thread_tag)
+
+
+# -- statements -----------------------------------------------------------------------------------
+
+
+class _Store(_Indexed):
+    __slots__ = ("value",)
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        super().__init__(raw, known)
+        self.value = _read(raw.value, known)
+
+
+class _Evaluate(_Keyed):
+    __slots__ = ("value",)
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self.value = _read(raw.value, known)
+
+
+class _Binding(_Keyed):
+    """A `let`; `body` is None where it holds for the statements after it."""
+
+    __slots__ = ("body", "children", "value", "var")
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self.var, self.value = _read(raw.var, known), _read(raw.value, known)
+        body = getattr(raw, "body", None)
+        self.body = None if body is None else _read(body, known)
+        self.children = () if body is None else (self.body,)
+
+
+class _Sequence(Mirror):
+    __slots__ = ("children",)
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self.children = _array(raw.seq, known)
+
+
+class _Around(Mirror):
+    """A statement around one other."""
+
+    __slots__ = ("_known", "body")
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self._known = known
+        self.body = _read(raw.body, known)
+
+    @property
+    def children(self) -> tuple[Any, ...]:
+        return (self.body,)
+
+
+class _For(_Around):
+    __slots__ = ()
+
+    @property
+    def loop_var(self) -> Any:
+        return _read(self.raw.loop_var, self._known)
+
+    @property
+    def min(self) -> Any:
+        return _read(self.raw.min, self._known)
+
+    @property
+    def extent(self) -> Any:
+        return _read(self.raw.extent, self._known)
+
+    @property
+    def kind(self) -> Any:
+        return self.raw.kind
+
+    @property
+    def annotations(self) -> Any:
+        return self.raw.annotations
+
+
+class _Attribute(_Around):
+    __slots__ = ("attr_key",)
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self._known = known
+        self.attr_key = str(raw.attr_key)
+        self.body = _read(raw.body, known)
+
+    @property
+    def node(self) -> Any:
+        return _read(self.raw.node, self._known)
+
+    @property
+    def value(self) -> Any:
+        return _read(self.raw.value, self._known)
+
+
+class _Branch(Mirror):
+    __slots__ = ("_known", "children", "else_case", "then_case")
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self._known = known
+        self.then_case = _read(raw.then_case, known)
+        other = raw.else_case
+        self.else_case = None if other is None else _read(other, known)
+        self.children = (self.then_case,) if other is None else (self.then_case, self.else_case)
+
+    @property
+    def condition(self) -> Any:
+        return _read(self.raw.condition, self._known)
+
+
+class _Block(Mirror):
+    __slots__ = ("_known", "children")
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self._known = known
+        inside = [_read(part, known) for part in (raw.init, raw.body) if part is not None]
+        self.children = tuple(inside)
+
+    @property
+    def alloc_buffers(self) -> tuple[Any, ...]:
+        return _array(self.raw.alloc_buffers, self._known)
+
+    @property
+    def annotations(self) -> Any:
+        return self.raw.annotations
+
+
+class _Realize(Mirror):
+    __slots__ = ("children",)
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self.children = (_read(raw.block, known),)
+
+
+class _Other(Mirror):
+    """Anything else: an expression that nothing is known of, or a statement around another."""
+
+    __slots__ = ("children",)
+
+    def __init__(self, raw: Any, known: Known) -> None:
+        self.raw = raw
+        self.leaves = None
+        body = getattr(raw, "body", None)
+        self.children = () if body is None else (_read(body, known),)
+
+
+_FAMILIES: dict[str, type[Mirror]] = {
+    **dict.fromkeys(("IntImm", "FloatImm", "StringImm"), _Literal),
+    **dict.fromkeys(("Var", "SizeVar"), _Variable),
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod"), _Binary),
+    **dict.fromkeys(("Min", "Max", "EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or"), _Binary),
+    **dict.fromkeys(("Cast", "Broadcast"), _Unary),
+    **dict.fromkeys(("LetStmt", "Bind"), _Binding),
+    **dict.fromkeys(("Block", "SBlock"), _Block),
+    **dict.fromkeys(("BlockRealize", "SBlockRealize"), _Realize),
+    "Not": _Not,
+    "Select": _Select,
+    "Let": _Let,
+    "Ramp": _Ramp,
+    "Shuffle": _Shuffle,
+    "Call": _Call,
+    "BufferLoad": _Load,
+    "IterVar": _Axis,
+    "BufferStore": _Store,
+    "Evaluate": _Evaluate,
+    "SeqStmt": _Sequence,
+    "For": _For,
+    "AttrStmt": _Attribute,
+    "IfThenElse": _Branch,
 }
-#: The fields with several, in program order.
-_ARMS = {
-    "IfThenElse": ("then_case", "else_case"),
-    **dict.fromkeys(("Block", "SBlock"), ("init", "body")),
-    **dict.fromkeys(("BufferStore", "Evaluate", "Bind"), ()),
-}
-_BODY = ("body",)
-
-
-def children(stmt: Any) -> tuple[Any, ...]:
-    """The statements directly inside one."""
-    if stmt.type == "SeqStmt":
-        inside: tuple[Any, ...] = stmt.seq
-        return inside
-    name = _INNER.get(stmt.type)
-    if name is not None:
-        return (getattr(stmt, name),)
-    names = _ARMS.get(stmt.type, _BODY)
-    return tuple([part for name in names if (part := getattr(stmt, name, None)) is not None])
-
-
-_BINARY = (
-    *("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max"),
-    *("EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or"),
-)
-#: The fields with the operands of an expression.
-_OPERANDS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(_BINARY, ("a", "b")),
-    "Not": ("a",),
-    "Cast": ("value",),
-    "Select": ("condition", "true_value", "false_value"),
-    "Let": ("value", "body"),
-    "Ramp": ("base", "stride"),
-    "Broadcast": ("value",),
-}
-#: Those with operands that are arrays.
-_ARRAYS = {"Call": "args", "BufferLoad": "indices", "Shuffle": "vectors"}
-
-
-def operands(expr: Any) -> tuple[Any, ...]:
-    """The expressions directly inside one."""
-    if expr.parts is None:
-        array = _ARRAYS.get(expr.type)
-        names = _OPERANDS.get(expr.type, ())
-        expr.parts = getattr(expr, array) if array else tuple([getattr(expr, n) for n in names])
-    found: tuple[Any, ...] = expr.parts
-    return found
 
 
 def nodes(expr: Any) -> Iterator[Any]:
@@ -189,7 +496,7 @@ def nodes(expr: Any) -> Iterator[Any]:
     while stack:
         node = stack.pop()
         yield node
-        stack += operands(node)
+        stack += node.operands
 
 
 def variables(expr: Any) -> Iterator[Any]:
@@ -204,7 +511,7 @@ def constant(expr: Any) -> int | None:
 
 def equal(one: Any, other: Any) -> bool:
     """Whether two expressions are the same, letter by letter."""
-    if one.key == other.key:
+    if one is other or one.raw.same_as(other.raw):
         return True
     if one.type != other.type:
         return False
@@ -212,9 +519,9 @@ def equal(one: Any, other: Any) -> bool:
         return bool(one.value == other.value)
     if one.type == "BufferLoad" and one.buffer.key != other.buffer.key:
         return False
-    if one.type == "Call" and one.op.key != other.op.key:
+    if one.type == "Call" and one.name != other.name:
         return False
-    mine, others = operands(one), operands(other)
+    mine, others = one.operands, other.operands
     return len(mine) == len(others) > 0 and all(map(equal, mine, others))
 
 

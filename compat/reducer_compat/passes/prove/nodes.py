@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,7 @@ MOST_LANES = 1 << 20
 _NONE: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
+class Effects(NamedTuple):
     """The memories that a statement touches, by what it does to them.
 
     Attributes:
@@ -48,8 +47,10 @@ class Effects:
     serial: bool = False
 
     def __or__(self, other: Effects) -> Effects:
-        if other in (self, NOTHING):
+        if other is self or other is NOTHING:
             return self
+        if self is NOTHING:
+            return other
         return Effects(
             self.added | other.added,
             self.written | other.written,
@@ -81,8 +82,7 @@ class Node:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """A named statement: `kind` is ``update`` or ``finalize``, the rest as in `Tag`."""
 
     kind: str

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from reducer_compat import marker
 from reducer_compat.passes.prove import collectives, tags
-from reducer_compat.passes.prove.expr import Scope, op_name
+from reducer_compat.passes.prove.expr import Scope
 from reducer_compat.passes.prove.layouts import Table, Tables
 from reducer_compat.passes.prove.machine import Memory, NotCountedError
 from reducer_compat.passes.prove.mirror import (
-    children,
     constant,
     equal,
     mirror,
     nodes,
-    operands,
     read_marker,
-    settle,
 )
 from reducer_compat.passes.prove.nodes import (
     NOTHING,
@@ -83,8 +80,7 @@ class Program:
     named: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(NamedTuple):
     """A store or `let`, and what its value is made of: data variables, and named contributions.
 
     `closing` says whether it is part of a finalize.
@@ -117,7 +113,6 @@ def read(
     reader.survey(whole, None)
     reader.follow()
     body = reader.build(whole)
-    settle(whole)
     if body is None:
         body = Sequence([], NOTHING, [])
     return Program(
@@ -165,7 +160,7 @@ class _Reader:
             self._block(stmt)
         elif kind == "AttrStmt":
             region = self._attribute(stmt, region)
-        for child in children(stmt):
+        for child in stmt.children:
             self.survey(child, region)
 
     def _flow(self, stmt: Any, target: Any, value: Any, region: int | None) -> None:
@@ -296,7 +291,7 @@ class _Reader:
         builder = _BUILDERS.get(stmt.type)
         if builder is not None:
             return builder(self, stmt)
-        return sequence([self.build(child) for child in children(stmt)])
+        return sequence([self.build(child) for child in stmt.children])
 
     def assign(self, stmt: Any) -> Node | None:
         memory = self.store.memory(stmt.buffer)
@@ -369,22 +364,18 @@ class _Reader:
 
     def _mentioned(self, call: Any) -> set[int]:
         """The memories a call gets that hold more than delivered results."""
-        delivered = {data for data, _ in self.regions}
-        found = set()
-        for node in nodes(call):
-            key = node.buffer.data.key if node.type == "BufferLoad" else node.key
-            if node.type in ("BufferLoad", "Var") and key in self.store.memories:
-                found.add(key)
-        return found - delivered
+        found = {node.buffer.data.key for node in nodes(call) if node.type == "BufferLoad"}
+        found |= {node.key for node in nodes(call) if node.type == "Var"}
+        return (found & self.store.memories.keys()) - {data for data, _ in self.regions}
 
     def _batch(self, call: Any) -> Node | None:
-        if op_name(call) != "call_extern" or len(call.args) < 2:
+        if call.name != "call_extern" or len(call.args) < 2:
             return None
         found = collectives.butterfly(collectives.text(call.args[0]))
         pointer = call.args[1]
         if found is None or found[1] != "run_batch" or pointer.type != "Call":
             return None
-        if op_name(pointer) != "address_of":
+        if pointer.name != "address_of":
             return None
         load = pointer.args[0]
         key = load.buffer.data.key
@@ -408,8 +399,7 @@ class _Reader:
             held = compile_value(self.store, stmt.value, frozenset(self.combines[key]))
             read = self._reads(stmt.value)
         node = Binding(key, number, held, Effects(read=read), [])
-        body = getattr(stmt, "body", None)
-        return node if body is None else sequence([node, self.build(body)])
+        return node if stmt.body is None else sequence([node, self.build(stmt.body)])
 
     def branch(self, stmt: Any) -> Node | None:
         then = self.build(stmt.then_case)
@@ -464,7 +454,7 @@ class _Reader:
 
 
 def _memory_scope(buffer: Any) -> str:
-    return str(buffer.raw.scope())
+    return str(buffer.scope)
 
 
 def _grown(reached: dict[int, set[Op]], key: int, ops: set[Op]) -> bool:
@@ -496,8 +486,8 @@ def sequence(parts: list[Node | None]) -> Node | None:
 def _added(stmt: Any, ops: frozenset[Op]) -> Any:
     """``e`` where a store is ``b[i] = b[i] op e``; else None."""
     value = stmt.value
-    kind = op_name(value) if value.type == "Call" else value.type
-    parts = operands(value)
+    kind = value.name if value.type == "Call" else value.type
+    parts = value.operands
     if len(parts) != 2 or not COMBINES.get(kind, frozenset()) & ops:
         return None
     for mine, rest in (parts, parts[::-1]):

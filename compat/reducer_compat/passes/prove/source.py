@@ -19,11 +19,9 @@ from reducer_compat.passes.prove.lanes import Array, Lanes
 from reducer_compat.passes.prove.layouts import Tables, row_major
 from reducer_compat.passes.prove.machine import Machine, Memory, NotCountedError
 from reducer_compat.passes.prove.mirror import (
-    children,
     constant,
     mirror,
     read_marker,
-    settle,
     variables,
 )
 from reducer_compat.passes.prove.nodes import (
@@ -103,9 +101,7 @@ class Source:
 def read(body: Any) -> Source:
     """The epochs of a kernel whose statements are named."""
     reader = _Reader()
-    whole = mirror(body)
-    node = reader.build(whole)
-    settle(whole)
+    node = reader.build(mirror(body))
     return Source(
         node if node is not None else Sequence([], NOTHING, []),
         reader.sites,
@@ -168,7 +164,7 @@ class _Reader:
             return self._attribute(stmt)
         if kind == "While":
             self.turns = True
-        return sequence([self.build(child) for child in children(stmt)])
+        return sequence([self.build(child) for child in stmt.children])
 
     def _marker(self, stmt: Any) -> Node | None:
         found = read_marker(stmt)
@@ -275,8 +271,7 @@ class _Reader:
         if code.data:
             self.scope.data.add(key)
         node = Binding(key, code, None, NOTHING, [])
-        body = getattr(stmt, "body", None)
-        return node if body is None else sequence([node, self.build(body)])
+        return node if stmt.body is None else sequence([node, self.build(stmt.body)])
 
     def _attribute(self, stmt: Any) -> Node | None:
         if stmt.attr_key == "thread_extent":

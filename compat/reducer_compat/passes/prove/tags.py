@@ -12,8 +12,7 @@ before TileLang generates code, and nothing of them is left.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
@@ -24,21 +23,18 @@ CONTRIBUTION = "reducer_compat.contribution"
 FINALIZE = "reducer_compat.finalize"
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(NamedTuple):
     """A name read back from TIR.
 
     Attributes:
         number: of the statement, in the source.
         ids: the loop variables around it, as they are by now.
         place: tells the places apart that a pass copied one statement to.
-        value: what is named.
     """
 
     number: int
     ids: tuple[Any, ...]
     place: int
-    value: Any = None
 
 
 def tag(func: Any) -> Any:
@@ -50,8 +46,11 @@ def contribution(expr: Any) -> Tag | None:
     """The name that an expression is, or None."""
     if expr.type != "Call":
         return None
-    args = _extern(expr, CONTRIBUTION)
-    return None if args is None else Tag(args[2].value, args[3:], expr.key, args[1])
+    if expr.tag is False:
+        args = _extern(expr, CONTRIBUTION)
+        expr.tag = None if args is None else Tag(args[2].value, args[3:], expr.key)
+    found: Tag | None = expr.tag
+    return found
 
 
 def finalize(stmt: Any) -> Tag | None:
@@ -145,7 +144,7 @@ def number_of(expr: Any) -> Any:
 
 def _called_number(call: Any) -> Any:
     """The value of a constant that is a call; a large integer is in halves, the low one first."""
-    name = str(getattr(call.op, "name", ""))
+    name = call.name
     if name.endswith("large_uint_imm"):
         return (int(call.args[1].value) << 32) | int(call.args[0].value)
     return float("inf") if name.endswith("infinity") else None

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from reducer_compat.passes.prove import collectives, tags
-from reducer_compat.passes.prove.expr import Scope, array, op_name
+from reducer_compat.passes.prove.expr import Scope, array
 from reducer_compat.passes.prove.lanes import THREAD, Lanes
 from reducer_compat.passes.prove.layouts import row_major
 from reducer_compat.passes.prove.machine import Machine, Memory, Named, NotCountedError
-from reducer_compat.passes.prove.mirror import operands
 from reducer_compat.passes.prove.weights import ZERO, garbage, weight
 from reducer_rules.monoid import Op
 
@@ -99,8 +98,8 @@ def _leaves(expr: Any) -> tuple[Any, ...]:
     if kind in ("BufferLoad", "Var") or tags.contribution(expr) is not None:
         return (expr,)
     # What a choice depends on is no part of its value.
-    choice = kind == "Select" or (kind == "Call" and op_name(expr) == "if_then_else")
-    return tuple([leaf for part in operands(expr)[choice:] for leaf in leaves(part)])
+    choice = kind == "Select" or (kind == "Call" and expr.name == "if_then_else")
+    return tuple([leaf for part in expr.operands[choice:] for leaf in leaves(part)])
 
 
 # -- leaves ---------------------------------------------------------------------------------------
@@ -209,7 +208,7 @@ def _choice(store: Store, parts: Any, ops: frozenset[Op]) -> Value:
 
 
 def _call(store: Store, expr: Any, ops: frozenset[Op]) -> Value:
-    name = op_name(expr)
+    name = expr.name
     if name == "if_then_else":
         return _choice(store, expr.args, ops)
     if name in ("reinterpret", "likely"):

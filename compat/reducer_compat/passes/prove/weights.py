@@ -10,6 +10,7 @@ the contribution at fault is found.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ def weight(number: int, ids: list[Any]) -> Any:
     return _mixed_all(key)
 
 
+@lru_cache(maxsize=1024)
 def garbage(name: str) -> np.uint64:
     """What a slot holds that nothing wrote, or that something unexpected did."""
     value: np.uint64 = weight(-2 - sum(map(ord, name)), [len(name)])
