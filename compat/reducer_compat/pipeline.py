@@ -1,9 +1,9 @@
 """Where the passes run: around six passes of TileLang that every release has.
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry
-after  LayoutInference               participants, project, guard, pieces, prove
-after  LowerTileOp                   emit, packed, occupancy, prove, residue, registers, producers,
-                                     turns, epilogue
+after  LayoutInference               participants, project, guard, pieces
+after  LowerTileOp                   emit, packed, occupancy, prove (what was planned, and what it
+                                     became), residue, registers, producers, turns, epilogue
 around FlattenBuffer                 flatten
 around HoistIfThenElse               hoist
 before MakePackedAPI                 arrivals, waits
@@ -51,7 +51,17 @@ from reducer_compat.passes.pieces import widened
 from reducer_compat.passes.plan import plan
 from reducer_compat.passes.producers import leave_issuing
 from reducer_compat.passes.project import project
-from reducer_compat.passes.prove import Verdict, forget, keep, pin, prove, remember, tag
+from reducer_compat.passes.prove import (
+    Verdict,
+    forget,
+    intend,
+    intended,
+    keep,
+    pin,
+    prove,
+    remember,
+    tag,
+)
 from reducer_compat.passes.recognize import uses_reducers
 from reducer_compat.passes.registers import share_registers
 from reducer_compat.passes.residue import residue
@@ -103,18 +113,17 @@ def lower_markers(func: Any) -> Any:
     check(collected)
     foresee(func, collected)
     func = normalize(func)
-    sites = find_sites(func)
-    admit(func, collected, sites)
+    tagged = tag(func)
+    sites = find_sites(tagged)
+    admit(tagged, collected, sites)
     if choose(func, collected, sites):
         return to_native(func, collected)
-    func = tag(func)
-    sites = find_sites(func)
-    carried = carry(func, collected, sites, plan(collected, sites))
-    return keep(carried.with_attr(ATTRIBUTE, collected.threads), func.body)
+    carried = carry(tagged, collected, sites, plan(collected, sites))
+    return keep(carried.with_attr(ATTRIBUTE, collected.threads), tagged.body)
 
 
 def after_inference(original: Any, mod: Any) -> Any:
-    """Run layout inference, guard what waited for it, and count what is planned."""
+    """Run layout inference, and guard what waited for it: then the kernel is planned."""
     mine = [name for name, func in tree.kernels(mod) if ours(func)]
     if not mine:
         return original(mod)
@@ -129,19 +138,22 @@ def _inferred(func: Any) -> Any:
         return func
     name = str(func.attrs["global_symbol"])
     func = rejoin(func, name, int(func.attrs[ATTRIBUTE]))
-    func = pin(widened(guard(project(narrowed(func)))))
-    _proved(func, "planned")
-    return func
+    return intend(pin(widened(guard(project(narrowed(func))))))
 
 
 def after_lowering(original: Any, mod: Any) -> Any:
-    """Run `LowerTileOp`, write out what waited, count it, and see that nothing is left."""
+    """Run `LowerTileOp`, write out what waited, count both, and see that nothing is left."""
     mine = [name for name, func in tree.kernels(mod) if ours(func)]
     if not mine:
         return original(mod)
     for name in mine:
         mod = _updated(mod, name, rebase(mod[name]))
-    mod = _explained(original, mod, mine)
+    try:
+        mod = _explained(original, mod, mine)
+    except ReducerError:
+        for name in mine:
+            each(mod[name], _as_intended)
+        raise
     for name in mine:
         refuse_misaligned(mod[name], str(name.name_hint))
         if adapter().interleaves_stages:
@@ -154,6 +166,7 @@ def _lowered(func: Any) -> Any:
     if not ours(func):
         return func
     func = crowded(packed(emit(func)))
+    _as_intended(func)
     verdict = _proved(func, "lowered")
     if not verdict.counted:
         warnings.warn(str(verdict), UncountedWarning, stacklevel=2)
@@ -205,6 +218,13 @@ def before_packing(original: Any, mod: Any) -> Any:
         if here.waits_by_stages:
             mod = _updated(mod, name, set_waits(func))
     return original(mod)
+
+
+def _as_intended(func: Any) -> Any:
+    """`func`, with what was planned of it counted."""
+    if ours(func):
+        _proved(intended(func), "planned")
+    return func
 
 
 def _proved(func: Any, stage: str) -> Verdict:

@@ -28,7 +28,7 @@ def assert_counted(verdicts: list[Verdict]) -> None:
     stages = [verdict.stage for verdict in verdicts]
     launched = stages.count("lowered")
     assert launched > 0
-    assert stages[-2 * launched :] == ["planned"] * launched + ["lowered"] * launched
+    assert stages[-2 * launched :] == ["planned", "lowered"] * launched
     for verdict in verdicts:
         assert verdict.counted, str(verdict)
         assert verdict.contributions > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -167,10 +168,10 @@ def test_a_loop_that_lowering_does_not_partition_fails_the_second_count(name: st
             found.append((stage, error.code))
         return Verdict("", stage, True, 0, 0, (), 0.0)
 
-    lower = pipeline._explained
+    lower, calls = pipeline._explained, itertools.count()
 
     def skipping(original: Any, mod: Any, mine: list[Any]) -> Any:
-        if any(stage == "planned" for stage, _ in found):
+        if next(calls) == 1:  # the first is layout inference
             for one in mine:
                 mod = pipeline._updated(mod, one, unpartitioned(mod[one]))
         return lower(original, mod, mine)

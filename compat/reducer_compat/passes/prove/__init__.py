@@ -33,7 +33,18 @@ from reducer_compat.passes.prove.program import Program
 from reducer_compat.passes.prove.tags import pin, strip, tag
 from reducer_compat.verdict import Verdict, history, remember
 
-__all__ = ["Verdict", "forget", "history", "keep", "pin", "prove", "remember", "tag"]
+__all__ = [
+    "Verdict",
+    "forget",
+    "history",
+    "intend",
+    "intended",
+    "keep",
+    "pin",
+    "prove",
+    "remember",
+    "tag",
+]
 
 #: The attribute of a kernel that says where its source is kept.
 SOURCE = "reducer_compat.source"
@@ -51,10 +62,12 @@ class Authored:
     """What the author of a kernel wrote, as `tag` has named it.
 
     Attributes:
+        intended: the kernel as it was planned, from then on.
         named: of a kernel that was counted, the statements with named contributions.
     """
 
     body: Any
+    intended: Any = None
     named: dict[int, frozenset[int]] = field(default_factory=dict)
 
     @cached_property
@@ -72,6 +85,21 @@ def keep(func: Any, body: Any) -> Any:
     _SOURCES[number] = Authored(body)
     _SOURCES.pop(number - _MOST_SOURCES, None)
     return func.with_attr(SOURCE, number)
+
+
+def intend(func: Any) -> Any:
+    """`func`, remembering that it was planned like this.
+
+    What was planned is counted together with what `LowerTileOp` makes of it: a processor whose
+    caches TVM has just filled takes twice as long for a count as right after another one.
+    """
+    _SOURCES[int(func.attrs[SOURCE])].intended = func
+    return func
+
+
+def intended(func: Any) -> Any:
+    """A kernel as it was planned."""
+    return _SOURCES[int(func.attrs[SOURCE])].intended
 
 
 def forget(func: Any) -> Any:
