@@ -85,17 +85,17 @@ class Adapter:
     @property
     def waits_by_stages(self) -> bool:
         """Whether a pipeline waits as if each of its stages committed one group of copies."""
-        return Release.parse("0.1.9") <= self.release < Release.parse("0.1.12")
+        return _release("0.1.9") <= self.release < _release("0.1.12")
 
     @property
     def forgets_arrivals(self) -> bool:
         """Whether nobody arrives at the barrier of a warp-specialized bulk copy."""
-        return Release.parse("0.1.9") <= self.release < Release.parse("0.1.13")
+        return _release("0.1.9") <= self.release < _release("0.1.13")
 
     @property
     def interleaves_stages(self) -> bool:
         """Whether the stages of a tile that is copied in boxes are read in another order."""
-        return Release.parse("0.1.9") <= self.release < Release.parse("0.1.12")
+        return _release("0.1.9") <= self.release < _release("0.1.12")
 
     @property
     def pairs_halves(self) -> bool:
@@ -103,7 +103,7 @@ class Adapter:
 
         0.1.8 writes one operation for each of them.
         """
-        return self.release >= Release.parse("0.1.9")
+        return self.release >= _release("0.1.9")
 
     def thread_shift(self, layout: Any) -> int:
         """What spreading a loop of this layout takes off every thread index in its body.

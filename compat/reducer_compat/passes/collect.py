@@ -359,9 +359,11 @@ def _is_tile_op(expr: Any) -> bool:
 
 
 def _index(expr: Any) -> Index:
-    tir = adapter().tir
+    tir, value = adapter().tir, tree.constant(expr)
     variable = str(expr.name) if isinstance(expr, tir.Var) else None
-    return Index(str(expr), tree.constant(expr), variable)
+    # TVM's printer is slow, and most indices are a loop variable or a number.
+    text = variable or (str(expr) if value is None else str(value))
+    return Index(text, value, variable)
 
 
 def _fill(seed: Any) -> Fill | None:
