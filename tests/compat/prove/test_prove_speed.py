@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import prove
 
-#: Processor milliseconds. `benchmarks/prove.py` measures 20 at most on an idle machine.
+#: Processor milliseconds. `benchmarks/prove.py` measures 16 at most.
 LIMIT = 100
 
 
