@@ -101,10 +101,11 @@ def test_a_thread_that_writes_beside_its_partials_is_refused() -> None:
         source(case_of("row_sum_8x128_256_shared").build())
     assert caught.value.code == "RC006"
     assert re.fullmatch(
-        r"thread 0 writes element (\d+) of \w+_partial, which has \1 "
+        r"thread 0 writes element (\d+) of \w+_partial, which has \1, in an epoch of reducer acc "
         r"\(counted on the lowered kernel\)",
         caught.value.message,
     )
+    assert str(caught.value.location).rpartition(":")[2].isdigit()
 
 
 def test_a_narrow_plan_that_fails_gives_way_to_a_wide_one() -> None:

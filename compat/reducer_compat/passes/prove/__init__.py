@@ -134,7 +134,7 @@ def prove(func: Any, stage: str, notes: tuple[str, ...] = ()) -> Verdict:
     except MiscountError as error:
         raise _refusal(authored.source, program, kernel, stage, error) from None
     except StrayError as error:
-        raise _outside(error.stray, kernel, stage) from None
+        raise _outside(authored.source, program, error.stray, kernel, stage) from None
     took = (time.perf_counter() - start) * 1000
     return Verdict(
         kernel, stage, counted, tally.contributions, tally.slots, (*notes, *tally.notes), took
@@ -154,11 +154,23 @@ def _refusal(
     )
 
 
-def _outside(stray: Stray, kernel: str, stage: str) -> ReducerError:
+def _outside(
+    read: source.Source, program: Program, stray: Stray, kernel: str, stage: str
+) -> ReducerError:
+    """What a thread writes elsewhere, with the finalize of the reducer that it seems to be of."""
+    names = {number: where.memory.name for number, where in program.destinations.items()}
+    ends = sorted(
+        read.ends.items(),
+        key=lambda one: (
+            names.get(one[0]) != stray.name and not stray.name.startswith(one[1].reducer)
+        ),
+    )
+    end = ends[0][1]
     return ReducerError(
         "RC006",
         f"thread {stray.thread} writes element {stray.place} of {stray.name}, which has "
-        f"{stray.size} (counted on the {stage} kernel)",
+        f"{stray.size}, in an epoch of reducer {end.reducer} (counted on the {stage} kernel)",
         kernel=kernel,
+        location=end.location,
         fix=REPORT,
     )
