@@ -1,6 +1,6 @@
 """Where the passes run: around six passes of TileLang that every release has.
 
-before AddWrapperForSingleBufStore   collect, check, plan, carry
+before AddWrapperForSingleBufStore   collect, check, plan, carry, values
 after  LayoutInference               participants, project, guard, pieces, prove
 after  LowerTileOp                   emit, packed, occupancy, prove, residue, registers, producers,
                                      turns, epilogue
@@ -60,6 +60,7 @@ from reducer_compat.passes.specialized import is_specialized
 from reducer_compat.passes.split import rejoin
 from reducer_compat.passes.turns import part_turns
 from reducer_compat.passes.unpipeline import unpipeline
+from reducer_compat.passes.values import in_registers
 from reducer_compat.passes.waits import set_waits
 
 #: On a kernel between `carry` and `residue`: the number of its participants.
@@ -93,7 +94,7 @@ def _prepared(func: Any) -> Any:
 
 
 def lower_markers(func: Any) -> Any:
-    """collect, check, plan and carry, on one kernel; what it said stays with it for the proof.
+    """From collect to values, on one kernel; what it said stays with it for the proof.
 
     Where mode auto leaves it to TileLang's own reducers, it becomes theirs instead.
     """
@@ -110,6 +111,7 @@ def lower_markers(func: Any) -> Any:
     func = tag(func)
     sites = find_sites(func)
     carried = carry(func, collected, sites, plan(collected, sites))
+    carried = in_registers(carried, collected.kernel)
     return keep(carried.with_attr(ATTRIBUTE, collected.threads), func.body)
 
 
