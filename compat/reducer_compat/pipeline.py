@@ -34,7 +34,7 @@ from reducer_compat.passes.arrivals import refuse_unending
 from reducer_compat.passes.carry import carry
 from reducer_compat.passes.check import check
 from reducer_compat.passes.collect import collect
-from reducer_compat.passes.copies import refuse_interleaved, refuse_misaligned
+from reducer_compat.passes.copies import refuse_interleaved, refuse_misaligned, refuse_withheld
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.epilogue import write_out
 from reducer_compat.passes.flatten import hide_changed, is_doubtful
@@ -130,6 +130,7 @@ def _inferred(func: Any) -> Any:
     if not ours(func):
         return func
     name = str(func.attrs["global_symbol"])
+    refuse_withheld(func, name)
     func = rejoin(func, name, int(func.attrs[ATTRIBUTE]))
     func = pin(widened(guard(project(narrowed(func)))))
     _proved(func, "planned")
