@@ -1,6 +1,6 @@
 """Where the passes run: around six passes of TileLang that every release has.
 
-before AddWrapperForSingleBufStore   collect, check, plan, carry
+before AddWrapperForSingleBufStore   collect, check, plan, carry, values
 after  LayoutInference               participants, project, guard, pieces
 after  LowerTileOp                   emit, packed, occupancy, prove (what was planned, and what it
                                      became), residue, registers, producers, turns, epilogue
@@ -34,7 +34,7 @@ from reducer_compat.passes.arrivals import refuse_unending
 from reducer_compat.passes.carry import carry
 from reducer_compat.passes.check import check
 from reducer_compat.passes.collect import collect
-from reducer_compat.passes.copies import refuse_interleaved, refuse_misaligned
+from reducer_compat.passes.copies import refuse_interleaved, refuse_misaligned, refuse_withheld
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.epilogue import write_out
 from reducer_compat.passes.flatten import hide_changed, is_doubtful
@@ -70,6 +70,7 @@ from reducer_compat.passes.specialized import is_specialized
 from reducer_compat.passes.split import rejoin
 from reducer_compat.passes.turns import part_turns
 from reducer_compat.passes.unpipeline import unpipeline
+from reducer_compat.passes.values import in_registers
 from reducer_compat.passes.waits import set_waits
 
 #: On a kernel between `carry` and `residue`: the number of its participants.
@@ -103,7 +104,7 @@ def _prepared(func: Any) -> Any:
 
 
 def lower_markers(func: Any) -> Any:
-    """collect, check, plan and carry, on one kernel; what it said stays with it for the proof.
+    """From collect to values, on one kernel; what it said stays with it for the proof.
 
     Where mode auto leaves it to TileLang's own reducers, it becomes theirs instead.
     """
@@ -119,6 +120,7 @@ def lower_markers(func: Any) -> Any:
     if choose(func, collected, sites):
         return to_native(func, collected)
     carried = carry(tagged, collected, sites, plan(collected, sites))
+    carried = in_registers(carried, collected.kernel)
     return keep(carried.with_attr(ATTRIBUTE, collected.threads), tagged.body)
 
 
@@ -137,6 +139,7 @@ def _inferred(func: Any) -> Any:
     if not ours(func):
         return func
     name = str(func.attrs["global_symbol"])
+    refuse_withheld(func, name)
     func = rejoin(func, name, int(func.attrs[ATTRIBUTE]))
     return intend(pin(widened(guard(project(narrowed(func))))))
 

@@ -16,6 +16,7 @@ FAMILIES = (
     "tiles",
     "sites",
     "streaming",
+    "values",
     "specialized",
     "divided",
     "parts",

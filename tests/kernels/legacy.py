@@ -97,6 +97,29 @@ def scaled_result() -> Any:
     return kernel
 
 
+def read_in_part() -> Any:
+    """A result that stays in place, read whole by one loop and in part by the loop of an update."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4,), "float32"), B: T.Tensor((6,), "float32")):
+        with T.Kernel(1, threads=32):
+            row = T.alloc_reducer((4,), "float32", op="max", replication="all")
+            top = T.alloc_reducer((2,), "float32", op="max", replication="all")
+            T.fill(row, -T.infinity("float32"))
+            for i in T.Parallel(4):
+                row[i] = T.max(row[i], A[i])
+            T.finalize_reducer(row)
+            for i in T.Parallel(4):
+                B[i] = row[i]
+            T.fill(top, -T.infinity("float32"))
+            for i, _j, p in T.Parallel(2, 4, 4):
+                top[1] = T.max(top[1], A[p] - row[i])
+            T.finalize_reducer(top)
+            T.copy(top, B[4:6])
+
+    return kernel
+
+
 def _spellings(a: np.ndarray) -> np.ndarray:
     return np.array([a[0].sum(), a[1].sum(), -a[2].sum(), a[3].sum() + 64])
 
@@ -126,6 +149,14 @@ def cases() -> list[Case]:
             integers((2, 8, 32)),
             lambda a: np.stack([a[0].sum(1), a[0].sum(1) / 2, a[1].sum(1)]),
             ((3, 8), "float32"),
+        ),
+        Case(
+            "v1_read_in_part",
+            "v1 syntax canonicalized",
+            read_in_part,
+            integers((4,)),
+            lambda a: np.append(a, [-np.inf, a.max() - a[:2].min()]),
+            ((6,), "float32"),
         ),
         Case(
             "v1_finalized_in_a_branch",

@@ -138,6 +138,32 @@ def _shifted(a: np.ndarray) -> np.ndarray:
     return np.stack([top, (a - top[None, :, None]).sum((0, 2))])
 
 
+def tile_in_a_fragment() -> Any:
+    """The pipeline copies one tile to a fragment and one to shared memory."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((2, 4, 64), "float32"),
+        C: T.Tensor((2, 4, 64), "float32"),
+        B: T.Tensor((4,), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((4, 64), "float32")
+            c = T.alloc_shared((4, 64), "float32")
+            acc = T.alloc_reducer((4,), "float32")
+            result = T.alloc_fragment((4,), "float32")
+            T.reducer_init(acc)
+            for k in T.Pipelined(2, num_stages=2):
+                T.copy(A[k, 0:4, 0:64], a)
+                T.copy(C[k, 0:4, 0:64], c)
+                for i, j in T.Parallel(4, 64):
+                    T.reducer_update(acc[i], a[i, j] - c[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel
+
+
 def cases() -> list[Case]:
     item = "full CTA, offset consumer range"
     return [
@@ -164,6 +190,14 @@ def cases() -> list[Case]:
             integers((4, 4, 64)),
             _shifted,
             ((2, 4), "float32"),
+        ),
+        Case(
+            "tile_in_a_fragment",
+            item,
+            tile_in_a_fragment,
+            integers((2, 4, 64), (2, 4, 64)),
+            lambda a, c: (a - c).sum((0, 2)),
+            ((4,), "float32"),
         ),
         Case(
             "exchanges_of_two_dtypes",

@@ -18,9 +18,12 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
-from reducer_compat.errors import CopyError, ReducerError
+from reducer_compat.draft import statements
+from reducer_compat.errors import CopyError, ReducerError, UnfitError
+from reducer_compat.ladder import Feature
 from reducer_compat.passes.build import product
 from reducer_compat.passes.plan import dtype_bytes
+from reducer_compat.passes.sites import is_fragment
 from reducer_compat.passes.specialized import DISABLED
 
 #: TileLang's pass configs that keep `T.copy` off the accelerator: from 0.1.9 on the producers of
@@ -49,6 +52,26 @@ def refuse_misaligned(func: Any, kernel: str) -> None:
                 f"multiple of {ALIGNMENT} bytes",
                 kernel=kernel,
                 fix=f"make the tile's bytes a multiple of {ALIGNMENT}",
+            )
+
+
+def refuse_withheld(func: Any, kernel: str) -> None:
+    """See that no copy to a fragment was given to the producers alone.
+
+    Warp specialization gives producers a fragment of their own where it takes a copy to one for
+    theirs; the consumers then read a fragment that nobody wrote.
+
+    Raises:
+        UnfitError: one was.
+    """
+    block = adapter().block
+    blocks = [stmt for stmt in statements(func) if type(stmt) is block]
+    buffers = [buffer for stmt in blocks for buffer in tree.items(stmt.alloc_buffers)]
+    kept = {str(buffer.name) for buffer in buffers}
+    for buffer in filter(is_fragment, buffers):
+        if f"{buffer.name}_producer_ws" in kept:
+            raise UnfitError(
+                Feature.SPECIALIZED, f"the producers keep the copy to {buffer.name}", kernel
             )
 
 
