@@ -6,10 +6,12 @@ The kernels come from fixed seeds. `REDUCER_FUZZ_COUNT` runs another number of t
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,8 +29,9 @@ from tests.fuzz.expression import (
     Result,
     Unary,
     Var,
+    mentions,
 )
-from tests.fuzz.generate import generate
+from tests.fuzz.generate import DTYPES, OPS, THREADS, generate
 from tests.fuzz.kernel import (
     Allocate,
     Array,
@@ -205,6 +208,93 @@ def test_kernels_are_as_varied_as_they_should_be() -> None:
     assert any(isinstance(stmt, If) for stmt in statements)
     assert any(isinstance(stmt, Store) and stmt.augmented for stmt in statements)
     assert any(kernel.threads % 32 for kernel in kernels)
+
+
+def _sites(kernel: Kernel) -> Iterator[tuple[Update, tuple[str, ...], list[Stmt]]]:
+    """The updates in parallel loops: the variables of the nest, and all that is in it."""
+    for loop in (stmt for stmt in walk(kernel.body) if isinstance(stmt, Loop) and stmt.parallel):
+        inside = list(walk(loop.body))
+        names = [loop.variables, *(s.variables for s in inside if isinstance(s, Loop))]
+        for stmt in inside:
+            if isinstance(stmt, Update):
+                yield stmt, tuple(itertools.chain(*names)), inside
+
+
+def _named(update: Update) -> list[str]:
+    return [index.name for index in update.indices if isinstance(index, Var)]
+
+
+def _guarded(kernel: Kernel, arm: str) -> bool:
+    branches = (stmt for stmt in walk(kernel.body) if isinstance(stmt, If))
+    return any(isinstance(s, Update) for b in branches for s in walk(getattr(b, arm)))
+
+
+def _reads_a_result(kernel: Kernel, kind: type[Update] | type[Store]) -> bool:
+    names = {reducer.name for reducer in kernel.reducers}
+    stmts = (stmt for stmt in walk(kernel.body) if isinstance(stmt, kind))
+    return any(names & mentions(stmt.value) for stmt in stmts)
+
+
+def _loops_around(kernel: Kernel, kind: str) -> bool:
+    loops = (s for s in walk(kernel.body) if isinstance(s, Loop) and s.kind == kind)
+    return any(isinstance(inner, Update) for loop in loops for inner in walk(loop.body))
+
+
+#: What the generator has to draw, and how it shows in a description.
+FEATURES: dict[str, Callable[[Kernel], bool]] = {
+    **{f"{n} reducers": lambda k, n=n: len(k.reducers) == n for n in (1, 2, 3)},
+    **{f"op {op}": lambda k, op=op: any(r.op == op for r in k.reducers) for op in OPS},
+    **{f"dtype {d}": lambda k, d=d: any(r.dtype == d for r in k.reducers) for d in DTYPES},
+    **{f"{n} threads": lambda k, n=n: k.threads == n for n in THREADS},
+    **{
+        f"a site in a {kind} loop": lambda k, kind=kind: _loops_around(k, kind)
+        for kind in ("parallel", "nested", "serial", "unroll", "range", "pipelined")
+    },
+    **{
+        f"{n} sites": lambda k, n=n: sum(isinstance(s, Update) for s in walk(k.body)) == n
+        for n in (1, 2, 3, 4)
+    },
+    **{f"rank {n}": lambda k, n=n: any(len(r.shape) == n for r in k.reducers) for n in (1, 2, 3)},
+    "a predicate": lambda k: _guarded(k, "then"),
+    "its other arm": lambda k: _guarded(k, "other"),
+    "a constant index": lambda k: any(
+        all(isinstance(i, Number) for i in u.indices) for u, _, _ in _sites(k)
+    ),
+    "permuted indices": lambda k: any(
+        _named(u) != sorted(_named(u), key=names.index)
+        for u, names, _ in _sites(k)
+        if set(_named(u)) <= set(names)
+    ),
+    "a computed index": lambda k: any(
+        isinstance(i, Binary) for u, _, _ in _sites(k) for i in u.indices
+    ),
+    "a seed": lambda k: any(r.seed is not None for r in k.reducers),
+    "a batch": lambda k: any(r.batch > 1 for r in k.reducers),
+    "a fragment written beside updates": lambda k: any(
+        isinstance(s, Store) and k.named(s.buffer) in k.buffers
+        for _, _, inside in _sites(k)
+        for s in inside
+    ),
+    "a result in an update": lambda k: _reads_a_result(k, Update),
+    "a result in a store": lambda k: _reads_a_result(k, Store),
+    "v1 throughout": lambda k: all(r.legacy for r in k.reducers),
+    "v2 beside v1": lambda k: len({r.legacy for r in k.reducers}) == 2,
+    "the RFC's implicit opening": lambda k: any(r.implicit for r in k.reducers),
+    **{
+        f"copies for {arch}": lambda k, arch=arch: k.arch == arch
+        for arch in ("sm_75", "sm_80", "sm_90")
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def drawn() -> list[Kernel]:
+    return [generate(6, number) for number in range(400)]
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_every_feature_is_drawn(drawn: list[Kernel], feature: str) -> None:
+    assert any(map(FEATURES[feature], drawn))
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)

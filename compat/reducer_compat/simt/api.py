@@ -38,6 +38,7 @@ def run(
     out_idx: int | Sequence[int] | None = -1,
     target: Any = None,
     pass_configs: Mapping[Any, Any] | None = None,
+    starve: bool = False,
 ) -> Any:
     """Lowers a kernel, runs it on numpy arrays, and returns its output array (or a tuple of them).
 
@@ -46,12 +47,15 @@ def run(
     `out_idx` names the parameters that the kernel fills; with None all are passed and those that
     it writes change in place. `target` is None (sm_75, or sm_80 for a kernel with `T.gemm`), an
     architecture (`sm_90`, `gfx942`), or a TileLang target; `pass_configs` as for
-    `tilelang.compile`.
+    `tilelang.compile`. With `starve` the report holds `lapped-wait` faults, too: waits at an
+    mbarrier that a warp which is late never comes out of, since the barrier went on without it.
 
     Raises SimtError with the `report` when the run finds a fault, UnsupportedError for what the
     interpreter does not know, and SimtError for arguments that do not fit.
     """
-    result = execute(func, *arrays, out_idx=out_idx, target=target, pass_configs=pass_configs)
+    result = execute(
+        func, *arrays, out_idx=out_idx, target=target, pass_configs=pass_configs, starve=starve
+    )
     if not result.report.ok:
         raise SimtError(str(result.report), result.report)
     if out_idx is None:
@@ -65,16 +69,21 @@ def execute(
     out_idx: int | Sequence[int] | None = -1,
     target: Any = None,
     pass_configs: Mapping[Any, Any] | None = None,
+    starve: bool = False,
 ) -> Result:
     """As `run`, but a fault does not raise: returns the outputs together with the report.
 
     Memory that nothing wrote reads as NaN in floats and as all bits set in integers.
     """
-    return execute_lowered(lower(func, target, pass_configs), *arrays, out_idx=out_idx)
+    lowered = lower(func, target, pass_configs)
+    return execute_lowered(lowered, *arrays, out_idx=out_idx, starve=starve)
 
 
 def execute_lowered(
-    lowered: Lowered, *arrays: Any, out_idx: int | Sequence[int] | None = -1
+    lowered: Lowered,
+    *arrays: Any,
+    out_idx: int | Sequence[int] | None = -1,
+    starve: bool = False,
 ) -> Result:
     """As `execute`, on a kernel that was lowered before: lower once, run on many inputs."""
     start = time.perf_counter()
@@ -83,7 +92,7 @@ def execute_lowered(
     findings, totals = Findings(), [0, 0, 0]
     with np.errstate(all="ignore"):
         for launch in launches(lowered, arguments):
-            _launch(lowered, launch, findings, totals)
+            _launch(lowered, launch, findings, totals, starve)
     outputs = tuple(_output(lowered.tir, arguments[i], findings) for i in outs)
     _write_back(arrays, arguments, outs)
     report = Report(findings.faults(), totals[0], totals[1], totals[2], time.perf_counter() - start)
@@ -202,7 +211,9 @@ def _write_back(arrays: Sequence[Any], arguments: list[Any], outs: list[int]) ->
 # -- launches -------------------------------------------------------------------------------------
 
 
-def _launch(lowered: Lowered, launch: Launch, findings: Findings, totals: list[int]) -> None:
+def _launch(
+    lowered: Lowered, launch: Launch, findings: Findings, totals: list[int], starve: bool
+) -> None:
     program = compile_function(lowered.device[launch.kernel], lowered.tir, lowered.on)
     grid, dims = launch.dims("blockIdx"), launch.dims("threadIdx")
     blocks, threads = int(np.prod(grid)), int(np.prod(dims))
@@ -211,7 +222,7 @@ def _launch(lowered: Lowered, launch: Launch, findings: Findings, totals: list[i
     for slot, value in zip(program.params, launch.arguments, strict=True):
         program.initial_env[slot] = value
     for chunk in _chunks(program, blocks, threads):
-        machine = Machine(program, grid, dims, chunk, findings, lowered.on.warp)
+        machine = Machine(program, grid, dims, chunk, findings, lowered.on.warp, starve)
         machine.run()
         totals[2] += machine.steps
 

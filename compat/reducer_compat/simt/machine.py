@@ -27,7 +27,8 @@ MAX_TURNS = 1_000_000
 class Machine:
     """A chunk of the blocks of one launch.
 
-    `blocks` are linear block numbers; `grid` and `dims` are (x, y, z).
+    `blocks` are linear block numbers; `grid` and `dims` are (x, y, z). `starve` asks for waits that
+    a warp which runs last would never come out of.
     """
 
     def __init__(
@@ -38,8 +39,10 @@ class Machine:
         blocks: range,
         findings: Findings,
         warp: int,
+        starve: bool = False,
     ):
         self.program = program
+        self.starve = starve
         self.grid = grid
         self.dims = dims
         self.first_block = blocks.start

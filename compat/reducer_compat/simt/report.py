@@ -13,7 +13,8 @@ class Fault:
     """One kind of fault at one statement: where it happened first, and how often.
 
     `kind` is one of `divergent-barrier`, `unwritten-read`, `unwritten-output`, `out-of-bounds`,
-    `race`, `inactive-lane`, `misaligned`, `division-by-zero`, `assertion` and `read-only`.
+    `race`, `inactive-lane`, `misaligned`, `division-by-zero`, `assertion`, `read-only` and
+    `lapped-wait`.
     `block` and `thread` are (x, y, z), or None for a fault of the whole launch.
     """
 

@@ -1,4 +1,10 @@
-"""mbarriers: arrivals and bytes in flight, counted by phase."""
+"""mbarriers: arrivals and bytes in flight, counted by phase.
+
+A wait names a phase by its parity alone. A warp that comes so late that the next phase is complete,
+too, waits for the one after that, for ever if there is none. The phase must not complete before the
+warp has passed the one before: something that the warp did since must be ordered before the
+arrivals. With `starve` a run says where that is not so, whatever the order in which warps ran here.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,7 @@ import numpy as np
 from ..dtypes import Array
 from ..expr import constant, literal
 from ..program import Value
-from ..report import UnsupportedError
+from ..report import Fault, UnsupportedError
 from ..wave import Wave
 from .registry import GateMaker, op, op_gate
 
@@ -33,6 +39,12 @@ class MBarriers:
         self.phase = np.zeros(shape, np.int64)
         self.arriving = np.zeros((*shape, machine.clocks.agents), np.int64)
         self.completed = np.zeros((*shape, machine.clocks.agents), np.int64)
+        self._passages = _Passages(machine, self.completed.shape) if machine.starve else None
+
+    def passed(self, wave: Wave, index: Array) -> None:
+        """Notes who has come through a wait."""
+        if self._passages is not None:
+            self._passages.note(wave, index)
 
     def release(self, block: Array, index: Array, vectors: Array) -> None:
         """Adds to what those will know who wait for the current phase."""
@@ -51,6 +63,41 @@ class MBarriers:
         self.phase[done] ^= 1
         self.pending[done] += self.expected[done]
         self.completed[done] = self.arriving[done]
+        if self._passages is not None and done.any():
+            self._passages.judge(done, self.completed)
+
+
+class _Passages:
+    """The last wait of each warp at each mbarrier: its clock and its statement."""
+
+    def __init__(self, machine: Machine, shape: tuple[int, ...]):
+        self._machine = machine
+        self._clock = np.zeros(shape, np.int64)
+        self._sid = np.zeros(shape, np.int64)
+
+    def note(self, wave: Wave, index: Array) -> None:
+        where = wave.block, index, wave.party.agent
+        self._clock[where] = wave.m.clocks.clock[wave.block, wave.party.agent]
+        self._sid[where] = wave.sid
+
+    def judge(self, done: Array, known: Array) -> None:
+        """Reports the warps of which the arrivals at complete phases know no passage."""
+        late = done[..., None] & (self._clock > known)
+        for block, index, warp in np.argwhere(late):
+            self._report(int(block), int(index), int(warp))
+        self._clock[done] = 0
+
+    def _report(self, block: int, index: int, warp: int) -> None:
+        machine, sid = self._machine, int(self._sid[block, index, warp])
+        if machine.findings.known("lapped-wait", sid, 1):
+            return
+        place = machine.place(block * machine.threads + warp * machine.warp)
+        text = (
+            f"waits for mbarrier {index}, whose next phase completes without this warp: one that "
+            "is late takes it for this one, and waits for ever"
+        )
+        statement = machine.program.text(sid)
+        machine.findings.add(sid, Fault("lapped-wait", text, statement, *place))
 
 
 @dataclass
@@ -120,8 +167,9 @@ class MBarrierWait:
         return np.asarray(phase != waited)
 
     def passed(self, wave: Wave) -> None:
-        vectors = self.ref.array(wave.m).completed[wave.block, self.ref.at(wave)]
-        wave.m.clocks.learn(wave.block, wave.party.agent, vectors)
+        barriers, index = self.ref.array(wave.m), self.ref.at(wave)
+        wave.m.clocks.learn(wave.block, wave.party.agent, barriers.completed[wave.block, index])
+        barriers.passed(wave, index)
 
     def blame(self, wave: Wave, position: int) -> str:
         barriers, index = self.ref.array(wave.m), int(self.ref.at(wave)[position])

@@ -1,0 +1,81 @@
+"""Warps that run last: waits at an mbarrier that they would never come out of."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reducer_compat
+from benchmarks.kernel_bench import shipped
+from reducer_compat import pipeline, simt
+from reducer_compat.adapter import adapter
+from tests.compat.simt import kernels as k
+
+A = np.random.default_rng(2).integers(-9, 9, (64, 6 * 64)).astype("float32")
+W, X = np.ones((64, 1024), np.float16), np.ones(1024, np.float16)
+TILES = [(16, 128), (32, 64)]
+
+
+def gemv(rows: int, columns: int) -> simt.Lowered:
+    return simt.lower(shipped.gemv_shared(64, 1024, rows, columns, 128, "float16"), "sm_90")
+
+
+def starved(kernel: simt.Lowered, *given: Any) -> simt.Report:
+    return simt.execute_lowered(kernel, *given, starve=True).report
+
+
+@pytest.mark.skipif(
+    str(adapter().release) == "0.1.8", reason="warps are told apart after our pass: they are lapped"
+)
+@pytest.mark.parametrize(("rows", "columns"), TILES)
+def test_no_warp_of_ours_is_lapped(rows: int, columns: int) -> None:
+    report = starved(gemv(rows, columns), W, X)
+    assert report.ok, report
+
+
+@pytest.mark.parametrize(("rows", "columns"), TILES)
+def test_producers_that_only_wait_are_lapped(
+    rows: int, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On an H200 one of a few launches of this kernel hung."""
+    monkeypatch.setattr(pipeline, "leave_issuing", lambda func: func)
+    kernel = gemv(rows, columns)
+    assert simt.execute_lowered(kernel, W, X).report.ok
+    first = 128 if str(adapter().release) == "0.1.8" else 0  # of the producers
+    (fault, *_) = starved(kernel, W, X).faults
+    assert (fault.kind, fault.block, fault.thread) == ("lapped-wait", (0, 0, 0), (first + 32, 0, 0))
+    assert "mbarrier_wait_parity" in fault.statement
+    assert fault.message.endswith("one that is late takes it for this one, and waits for ever")
+
+
+def test_tilelang_alone_makes_such_warps() -> None:
+    reducer_compat.uninstall()
+    try:
+        kernel = simt.lower(k.tile_sums(6), "sm_90")
+    finally:
+        reducer_compat.install()
+    assert starved(kernel, A).of("lapped-wait")
+
+
+def test_consumers_that_do_not_arrive_are_lapped() -> None:
+    """The producer goes on without them: every second phase is one too many for a late one."""
+    kernel = simt.lower(k.tile_sums(6), "sm_90")
+    module = kernel.tir.module
+    prefix = module.__name__.rsplit(".", 1)[1]
+
+    def halved(node: Any) -> Any:
+        name = kernel.tir.op_name(node)
+        if name != "ptx_init_barrier_thread_count":
+            return None
+        return module.Call(node.dtype, node.op, [node.args[0], module.IntImm("int32", 1)])
+
+    device = {
+        name: func.with_body(
+            module.stmt_functor.ir_transform(func.body, None, halved, [f"{prefix}.Call"])
+        )
+        for name, func in kernel.device.items()
+    }
+    assert starved(dataclasses.replace(kernel, device=device), A).of("lapped-wait")
