@@ -9,7 +9,7 @@ from math import prod
 
 from reducer_migrate.frontend.buffers import Buffer
 from reducer_migrate.frontend.scopes import Scope
-from reducer_migrate.frontend.syntax import argument, called, index_parts, names_in
+from reducer_migrate.frontend.syntax import all_below, argument, called, index_parts, names_in
 from reducer_migrate.frontend.values import static_int
 from reducer_rules.timeline import RowValues
 
@@ -131,7 +131,7 @@ def _axes(loop: ast.For) -> list[str]:
     inner = any(
         isinstance(node, ast.For) and called(node.iter) == "Parallel"
         for statement in loop.body
-        for node in ast.walk(statement)
+        for node in all_below(statement)
     )
     if inner:
         return []
