@@ -20,7 +20,7 @@ from tests.kernels.case import numpy_dtype
 TILES = (
     (8, 96, 128, "float16", 16),
     (10, 96, 160, "float16", 16),
-    (32, 8, 128, "bfloat16", 16),
+    (32, 8, 64, "bfloat16", 16),
     (4, 24, 128, "float16", 16),
     (8, 48, 128, "bfloat16", 16),
     (8, 96, 128, "float32", 16),
@@ -97,6 +97,11 @@ def test_tiles_and_rows_take_one_turn_each() -> None:
     assert re.search(r"threadIdx\.x\)? < 96", text)
     assert re.search(r"threadIdx\.x\)? < 12", text)
     assert not re.search(r"_s\)?\[[^=]*\] = ", text)
+
+
+def test_few_threads_do_not_copy_what_all_could_copy_asynchronously() -> None:
+    text = body(source(product((32, 8), 128, "float16", 2)))
+    assert re.findall(r"cp_async_gs\w*<(\d+)>\(.*A_s", text) in (["4"], ["4"] * 2, ["4"] * 3)
 
 
 @pytest.mark.parametrize(("start", "width"), [(4, 8), (2, 4)])
