@@ -163,9 +163,9 @@ def _width(source: _End, target: _End, widest: int) -> int | None:
 def _chosen(extents: Sequence[int], width: int, threads: int, least: int) -> Pieces | None:
     """Pieces of `width` elements, where TileLang's are narrower and no fewer in a thread.
 
-    Where its own are asynchronous, from `least` elements on, and keep all threads busy, half of them
-    have to stay so: 32 x 8 halves by 32 of 128 threads took 1.17 of the time of 4 bytes in each
-    (H200).
+    Where its own are asynchronous, from `least` elements on, and keep all threads busy, half of
+    them have to stay so: 32 x 8 halves by 32 of 128 threads took 1.17 of the time of 4 bytes in
+    each (H200).
     """
     total = math.prod(extents)
     narrow = width
