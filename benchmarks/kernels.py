@@ -216,7 +216,8 @@ def measure(case: Case, workers: Sequence[Process], pairs: int) -> list[Entry]:
             for entry in loaded:
                 if entry.process is worker:
                     entry.samples.append(times.get(entry.variant, math.nan))
-                    entry.problem = problems.get(entry.variant, entry.problem)
+                    said = problems.get(entry.variant, answer.get("failed", ""))
+                    entry.problem = entry.problem or said
     for worker in workers:
         worker.ask(do="drop")
     return entries

@@ -174,7 +174,7 @@ def judge(path: Path, arguments: Sequence[str]) -> int:
         f"{len(first.passed)} pass as they are, {len(natives)} assert native's text or words, "
         f"{len(second.passed)} pass without these assertions, {len(broken)} broken"
     )
-    return 1 if broken or not first.passed else 0
+    return 1 if broken or not (first.passed or second.passed) else 0
 
 
 def main(arguments: list[str]) -> int:

@@ -111,6 +111,37 @@ def test_copies_are_no_wider_than_their_start_allows(start: int, width: int) -> 
     check(kernel, (8, start + 288), "float16", "sm_80", start)
 
 
+def total_of(shape: tuple[int, ...], dtype: str) -> Any:
+    """The sum of a tile with three or four axes."""
+
+    @T.prim_func
+    def main(A: T.Tensor(shape, dtype), y: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared(shape, dtype)
+            acc = T.alloc_reducer((1,), "float32")
+            result = T.alloc_fragment((1,), "float32")
+            T.reducer_init(acc)
+            T.copy(A, A_s)
+            if len(shape) == 3:
+                for i, j, k in T.Parallel(*shape):
+                    T.reducer_update(acc[0], A_s[i, j, k].astype("float32"))
+            else:
+                for i, j, k, m in T.Parallel(*shape):
+                    T.reducer_update(acc[0], A_s[i, j, k, m].astype("float32"))
+            T.finalize_reducer(acc, result)
+            T.copy(result, y)
+
+    return main
+
+
+@pytest.mark.parametrize("shape", [(12, 8, 16), (3, 8, 32), (3, 1, 32), (3, 2, 8, 32)], ids=str)
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+def test_tiles_of_more_axes_are_right(shape: tuple[int, ...], dtype: str) -> None:
+    a = np.random.default_rng(0).integers(-4, 5, shape).astype(dtype)
+    got = simt.run(total_of(shape, dtype), a, target="sm_80")
+    np.testing.assert_array_equal(got, [a.astype(np.float32).sum()])
+
+
 def changed(kernel: Callable[[], Any], arch: str, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether the pass makes a difference to the code of a kernel."""
     text = body(source(kernel(), arch))

@@ -14,6 +14,7 @@ from reducer_migrate.engine import Options, analyse
 from reducer_migrate.source import Source
 from reducer_rules import Rule
 from reducer_rules.catalogue import rules
+from reducer_rules.release import Release
 from tests.rules.test_examples import module
 
 #: Examples that the runtime takes, or of which nothing is left in TIR, and why.
@@ -94,12 +95,12 @@ SHOWN = {name: text for name, text in INVALID.items() if name not in NOT_IN_TIR}
 SHOWN |= {f"{code}-tir": text for code, text in IN_TIR.items()}
 
 
-#: Examples that iterate over Python values, which the trace takes from 0.1.14 on.
+#: Examples that iterate over Python values, which the trace takes from 0.1.15 on.
 UNROLLING = frozenset({"RM227-0", "RM227-1"})
 
 
 def traceable(name: str) -> bool:
-    return adapter().native_v2 or name not in UNROLLING
+    return adapter().release >= Release.parse("0.1.15") or name not in UNROLLING
 
 
 def kernels(path: Path, example: str) -> list[Any]:

@@ -28,6 +28,9 @@ from reducer_compat.passes.stage import WIDE, address, divides, strides
 
 #: Bytes of the narrowest asynchronous copy.
 LEAST_BYTES = 4
+#: Axes of a tile, at most: TileLang loops over more of them with statements in between, and refuses
+#: a layout of such a nest ("No extra statements are allowed between nested parallel loops").
+MOST_AXES = 2
 #: Annotations of a copy by which its author has said how it is shared out.
 _SAID = (LAYOUT, "coalesced_width")
 
@@ -106,6 +109,8 @@ def _better(stmt: Any, threads: int) -> Pieces | None:
         return None
     source, target = (_end(copy.args[side]) for side in range(2))
     if source is None or target is None or source.extents != target.extents:
+        return None
+    if len(source.extents) > MOST_AXES:
         return None
     read, written = source.load.buffer, target.load.buffer
     is_load = str(read.scope()) == "global" and str(written.scope()).startswith("shared")
