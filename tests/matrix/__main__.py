@@ -3,7 +3,7 @@
     python -m tests.matrix [--older | --releases 0.1.8,0.1.13] [--jobs 2] [pytest arguments]
 
 Without arguments for pytest these are all the tests of the runtime and of the interpreter, a few
-random kernels, and the release's side of the ranges of RM3xx, about five minutes of one core for
+random kernels, and the release's side of the ranges of RM3xx, about five minutes of two cores for
 each release. `--older` leaves out the release that is installed here, which `pytest` alone tests.
 Two or more of `--jobs` processes share the tests of a release, so that none waits for the last.
 
