@@ -181,11 +181,7 @@ def _lowered(func: Any) -> Any:
 
 def around_flattening(original: Any, mod: Any) -> Any:
     """Flatten buffers, and once more without the indices of our kernels that this made wrong."""
-    doubted = [
-        name
-        for name, func in tree.kernels(mod)
-        if ladder.lowers(str(name.name_hint)) and is_doubtful(func)
-    ]
+    doubted = [name for name, func in _with_reducers(mod) if is_doubtful(func)]
     flat = original(mod)
     kept = mod
     for name in doubted:
@@ -198,8 +194,8 @@ def around_flattening(original: Any, mod: Any) -> Any:
 def around_hoisting(original: Any, mod: Any) -> Any:
     """Take conditions out of loops, but for our kernels that would lose something by it."""
     done = original(mod)
-    for name, func in tree.kernels(mod):
-        if ladder.lowers(str(name.name_hint)) and loses_an_arm(func):
+    for name, func in _with_reducers(mod):
+        if loses_an_arm(func):
             done = _updated(done, name, func)
     return done
 
@@ -212,15 +208,17 @@ def before_packing(original: Any, mod: Any) -> Any:
         UnfitError: for nobody.
     """
     here = adapter()
-    for name, func in tree.kernels(mod) if here.forgets_arrivals or here.waits_by_stages else ():
-        device = str(name.name_hint)
-        if not ladder.lowers(device):
-            continue
+    for name, func in _with_reducers(mod) if here.forgets_arrivals or here.waits_by_stages else ():
         if here.forgets_arrivals:
-            refuse_unending(func, device)
+            refuse_unending(func, str(name.name_hint))
         if here.waits_by_stages:
             mod = _updated(mod, name, set_waits(func))
     return original(mod)
+
+
+def _with_reducers(mod: Any) -> list[tuple[Any, Any]]:
+    """The functions of a module that have reducers, or are made of such for the device."""
+    return [(name, func) for name, func in tree.kernels(mod) if ladder.lowers(str(name.name_hint))]
 
 
 def _as_intended(func: Any) -> Any:
@@ -306,12 +304,5 @@ def _threads(func: Any) -> str:
 
 
 def _fragments(func: Any) -> str:
-    found = []
-    for stmt in tree.walk(func.body):
-        if isinstance(stmt, adapter().block):
-            found += [
-                f"{b.name}[{', '.join(str(e) for e in b.shape)}]"
-                for b in stmt.alloc_buffers
-                if is_fragment(b)
-            ]
-    return ", ".join(found)
+    fragments = filter(is_fragment, tree.allocated(tree.walk(func.body)))
+    return ", ".join(f"{b.name}[{', '.join(str(e) for e in b.shape)}]" for b in fragments)

@@ -6,7 +6,7 @@ so kernels without reducers would pay for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import repeat
 from operator import is_
@@ -176,6 +176,19 @@ def target_kind(func: Any) -> str:
 def callee(expr: Expr) -> str:
     """The name of the operation that a call is of; empty for anything else."""
     return str(getattr(expr.op, "name", "")) if isinstance(expr, adapter().tir.Call) else ""
+
+
+def operation(expr: Expr) -> str:
+    """The name of the operation that a call is of, without its dialect."""
+    return callee(expr).rpartition(".")[2]
+
+
+def allocated(stmts: Iterable[Stmt]) -> Iterator[Any]:
+    """The buffers that the blocks among some statements allocate."""
+    block = adapter().block
+    for stmt in stmts:
+        if type(stmt) is block:
+            yield from items(stmt.alloc_buffers)
 
 
 def nothing() -> Stmt:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 import tilelang
-import tilelang.language as T
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.draft import draft, statements
 from reducer_compat.passes.launches import each
+from tests.kernels.tiles import row_sum
 
 
 def _function() -> Any:
@@ -76,18 +76,7 @@ def test_one_function_is_made_for_each_stage(monkeypatch: pytest.MonkeyPatch) ->
         made.append(str(sys._getframe(1).f_globals["__name__"]))
         return plain(self, *args, **kwargs)
 
-    @T.prim_func
-    def kernel(A: T.Tensor((32, 64), "float32"), B: T.Tensor((32,), "float32")):
-        with T.Kernel(1, threads=128):
-            tile = T.alloc_fragment((32, 64), "float32")
-            acc = T.alloc_reducer((32,), "float32", op="max", replication="all")
-            T.copy(A, tile)
-            T.fill(acc, T.min_value("float32"))
-            for i, j in T.Parallel(32, 64):
-                acc[i] = T.max(acc[i], tile[i, j])
-            T.finalize_reducer(acc)
-            T.copy(acc, B)
-
+    kernel = row_sum(32, 64, 128, "fragment")
     target = adapter().target("cuda", "sm_80")
     monkeypatch.setattr(primitive, "with_body", counted)
     with target:

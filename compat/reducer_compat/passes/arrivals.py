@@ -17,14 +17,13 @@ from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import UnfitError
 from reducer_compat.ladder import Feature
+from reducer_compat.passes.places import Place, overlap
 
 WAIT = "mbarrier_wait_parity"
 #: Operations on a barrier by which no thread arrives.
 _IDLE = frozenset(
     (WAIT, "mbarrier_expect_tx", "ptx_init_barrier_thread_count", "tma_load", "tma_load_im2col")
 )
-#: An mbarrier's array, and the first and the last element that may be meant.
-_Place = tuple[int, int, int]
 
 
 def refuse_unending(func: Any, kernel: str) -> None:
@@ -39,7 +38,7 @@ def refuse_unending(func: Any, kernel: str) -> None:
         return
     reached = [place for name, places in calls if name not in _IDLE for place in places]
     for wait in waits:
-        if not any(_overlap(wait, place) for place in reached):
+        if not any(overlap(wait, place) for place in reached):
             raise UnfitError(
                 Feature.SPECIALIZED,
                 "TileLang has threads wait for a copy at a barrier that nobody arrives at",
@@ -47,24 +46,21 @@ def refuse_unending(func: Any, kernel: str) -> None:
             )
 
 
-def _calls(body: Any) -> Iterator[tuple[str, list[_Place]]]:
+def _calls(body: Any) -> Iterator[tuple[str, list[Place]]]:
     """The operations of a kernel on barriers, by name, without the dialect."""
     for stmt in tree.walk(body):
         if isinstance(stmt, adapter().tir.Evaluate):
             places = [_place(load) for load in tree.loads(stmt.value) if _is_barrier(load)]
             if places:
-                yield tree.callee(stmt.value).rpartition(".")[2], places
+                yield tree.operation(stmt.value), places
 
 
 def _is_barrier(load: Any) -> bool:
     return str(load.buffer.scope()) == "shared.barrier"
 
 
-def _place(load: Any) -> _Place:
+def _place(load: Any) -> Place:
+    """The elements of an mbarrier's array that a load may be of."""
     here = adapter()
     found = here.tvm.arith.Analyzer().const_int_bound(here.simplify(tree.items(load.indices)[0]))
     return hash(load.buffer.data), int(found.min_value), int(found.max_value)
-
-
-def _overlap(one: _Place, other: _Place) -> bool:
-    return one[0] == other[0] and one[1] <= other[2] and other[1] <= one[2]

@@ -64,9 +64,7 @@ def refuse_withheld(func: Any, kernel: str) -> None:
     Raises:
         UnfitError: one was.
     """
-    block = adapter().block
-    blocks = [stmt for stmt in statements(func) if type(stmt) is block]
-    buffers = [buffer for stmt in blocks for buffer in tree.items(stmt.alloc_buffers)]
+    buffers = list(tree.allocated(statements(func)))
     kept = {str(buffer.name) for buffer in buffers}
     for buffer in filter(is_fragment, buffers):
         if f"{buffer.name}_producer_ws" in kept:
@@ -87,7 +85,7 @@ def refuse_interleaved(func: Any, kernel: str) -> None:
         if tree.callee(pointer) == adapter().op("tvm_access_ptr").name:
             size = tree.constant(pointer.args[3]) or 0
             boxes.setdefault(hash(pointer.args[1]), []).extend([size] * times)
-    for buffer in _allocated(func.body):
+    for buffer in tree.allocated(tree.walk(func.body)):
         copied = boxes.get(hash(buffer.data), [])
         if len(copied) > 1 and sum(copied) < int(product(tree.items(buffer.shape))):
             raise CopyError(
@@ -108,13 +106,6 @@ def _repeated(stmt: Any, times: int) -> Iterator[tuple[Any, int]]:
         times *= tree.constant(stmt.extent) or 1
     for child in tree.children(stmt):
         yield from _repeated(child, times)
-
-
-def _allocated(body: Any) -> Iterator[Any]:
-    """The buffers of a kernel."""
-    for stmt in tree.walk(body):
-        if isinstance(stmt, adapter().block):
-            yield from tree.items(stmt.alloc_buffers)
 
 
 def _is_without_tma() -> bool:

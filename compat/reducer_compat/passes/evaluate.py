@@ -50,8 +50,7 @@ def evaluate(expr: Any, env: Sequence[tuple[Any, Array]]) -> Any:
     if kind in _BINARY:
         return _BINARY[kind](evaluate(expr.a, env), evaluate(expr.b, env))
     if kind == "Call" and len(expr.args) == 2:
-        name = tree.callee(expr).rsplit(".", 1)[-1]
-        return _CALLS[name](*(evaluate(arg, env) for arg in expr.args))
+        return _CALLS[tree.operation(expr)](*(evaluate(arg, env) for arg in expr.args))
     for var, values in env:
         if var.same_as(expr):
             return values

@@ -51,7 +51,7 @@ def hide_changed(func: Any, flat: Any) -> Any:
     """`func` with the indices hidden from the simplifier that it changed in `flat`."""
     before, after = _accesses(func.body), _accesses(flat.body)
     if len(before) == len(after):
-        ranges = dict(_ranges(func.body))
+        ranges = _ranges(func.body)
         changed = {
             number
             for number, (old, new) in enumerate(zip(before, after, strict=True))
@@ -94,18 +94,23 @@ def _has_doubt(access: Any) -> bool:
     )
 
 
-def _ranges(body: Any) -> Iterator[tuple[int, tuple[int, int]]]:
-    """What loops and launches say of their variables, where these are constants."""
+def _variables(body: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """The variables of loops and launches, each with its least value and the number of them."""
     tir = adapter().tir
     for stmt in tree.walk(body):
         if isinstance(stmt, tir.For):
-            var, least, extent = stmt.loop_var, tree.constant(stmt.min), tree.constant(stmt.extent)
+            yield stmt.loop_var, stmt.min, stmt.extent
         elif tree.is_launch(stmt):
-            var, least, extent = stmt.node.var, 0, tree.constant(stmt.value)
-        else:
-            continue
-        if least is not None and extent:
-            yield hash(var), (least, extent)
+            yield stmt.node.var, build.integer(0), stmt.value
+
+
+def _ranges(body: Any) -> _Ranges:
+    """What loops and launches say of their variables, where these are constants."""
+    known = (
+        (hash(var), (tree.constant(least), tree.constant(extent)))
+        for var, least, extent in _variables(body)
+    )
+    return {var: (least, extent) for var, (least, extent) in known if least is not None and extent}
 
 
 def _same(old: Any, new: Any, ranges: _Ranges) -> bool:
@@ -148,11 +153,8 @@ def _bounds(body: Any) -> Callable[[Any], bool]:
     """Whether an expression is seen to be 0 or more, with what loops and launches say."""
     here = adapter()
     analyzer = here.tvm.arith.Analyzer()
-    for stmt in tree.walk(body):
-        if isinstance(stmt, here.tir.For):
-            analyzer.bind(stmt.loop_var, here.tvm.ir.Range.from_min_extent(stmt.min, stmt.extent))
-        elif tree.is_launch(stmt):
-            analyzer.bind(stmt.node.var, here.tvm.ir.Range(0, stmt.value))
+    for var, least, extent in _variables(body):
+        analyzer.bind(var, here.tvm.ir.Range.from_min_extent(least, extent))
     return lambda expr: int(analyzer.const_int_bound(expr).min_value) >= 0
 
 
@@ -163,13 +165,10 @@ def _towards_zero(index: Any, is_natural: Callable[[Any], bool]) -> Any:
     def rounded(node: Any) -> Any:
         if not is_natural(node.b):
             return None
-        remainder = tir.Mod(node.a, node.b)
-        if is_natural(node.a):
-            is_remainder = isinstance(node, tir.FloorMod)
-            return remainder if is_remainder else tir.Div(node.a, node.b)
-        remainder = tir.Mod(remainder + node.b, node.b)
-        is_remainder = isinstance(node, tir.FloorMod)
-        return remainder if is_remainder else tir.Div(node.a - remainder, node.b)
+        remainder, whole = tir.Mod(node.a, node.b), node.a
+        if not is_natural(node.a):
+            remainder = tir.Mod(remainder + node.b, node.b)
+            whole = node.a - remainder
+        return remainder if isinstance(node, tir.FloorMod) else tir.Div(whole, node.b)
 
-    statement = tir.Evaluate(index)
-    return tree.replaced(statement, rounded, _REMAINDER, _QUOTIENT).value
+    return tree.replaced(tir.Evaluate(index), rounded, _REMAINDER, _QUOTIENT).value

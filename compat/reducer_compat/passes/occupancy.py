@@ -93,9 +93,7 @@ def _blocks(func: Any) -> int:
 
 def _allocated(func: Any) -> tuple[list[Any], list[Any]]:
     """The arrays of each thread, and those in shared memory."""
-    blocks = [stmt for stmt in statements(func) if type(stmt) is adapter().block]
-    buffers = [buffer for block in blocks for buffer in tree.items(block.alloc_buffers)]
-    scopes = [(buffer, str(buffer.scope())) for buffer in buffers]
+    scopes = [(buffer, str(buffer.scope())) for buffer in tree.allocated(statements(func))]
     arrays = [buffer for buffer, scope in scopes if scope.startswith("local")]
     return arrays, [buffer for buffer, scope in scopes if scope.startswith("shared")]
 

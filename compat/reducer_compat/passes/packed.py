@@ -28,6 +28,7 @@ import numpy as np
 
 from reducer_compat import monoids, tree
 from reducer_compat.adapter import adapter
+from reducer_compat.draft import statements
 from reducer_compat.passes import build
 from reducer_compat.passes.evaluate import Array, evaluate
 from reducer_compat.passes.project import MOST
@@ -140,9 +141,7 @@ def _partials(func: Any) -> dict[int, _Partial]:
     """The partials that pairs are of use for, by the hash of their data."""
     arrays = {
         hash(buffer.data): _Partial(buffer)
-        for stmt in tree.walk(func.body)
-        if isinstance(stmt, adapter().block)
-        for buffer in tree.items(stmt.alloc_buffers)
+        for buffer in tree.allocated(statements(func))
         if _is_small_array(buffer)
     }
     if not arrays:

@@ -29,6 +29,7 @@ from typing import Any
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes.build import substitute
+from reducer_compat.passes.places import Place, overlap
 from reducer_compat.passes.plan import dtype_bytes
 from reducer_compat.passes.specialized import is_scope
 
@@ -113,15 +114,12 @@ class _Sign:
     commits: bool
 
 
-_Place = tuple[int, int, int]
-
-
 @dataclass(slots=True)
 class _State:
     """Where a run stands: places that are copied to and their groups, and waits."""
 
     committed: int = 0
-    flying: dict[_Place, int] = field(default_factory=dict)
+    flying: dict[Place, int] = field(default_factory=dict)
     behind: tuple[int, int] | None = None
     latest: tuple[int, int] | None = None
     steps: int = 0
@@ -163,7 +161,7 @@ def set_waits(func: Any) -> Any:
     numbers = iter(range(1 << 30))
 
     def with_bound(stmt: Any) -> Any:
-        if _name(stmt.value) != WAIT:
+        if tree.operation(stmt.value) != WAIT:
             return None
         number = next(numbers)
         if number not in found:
@@ -180,13 +178,8 @@ def has_waits(func: Any) -> bool:
     return any(_called(stmt) == WAIT for stmt in tree.walk(func.body))
 
 
-def _name(expr: Any) -> str:
-    """The operation that a call is of, without its dialect."""
-    return tree.callee(expr).rpartition(".")[2]
-
-
 def _called(stmt: Any) -> str:
-    return _name(stmt.value) if isinstance(stmt, adapter().tir.Evaluate) else ""
+    return tree.operation(stmt.value) if isinstance(stmt, adapter().tir.Evaluate) else ""
 
 
 class _Reader:
@@ -269,9 +262,9 @@ class _Reader:
                 self.stored.add(self._root(stmt.buffer.data)[0])
         for expr in tree.expressions(stmt):
             nodes = tree.nodes(expr)
-            pointers = [node for node in nodes if _name(node) == _POINTER]
+            pointers = [node for node in nodes if tree.operation(node) == _POINTER]
             target = None
-            if _name(expr) == _COPY:
+            if tree.operation(expr) == _COPY:
                 if len(pointers) != 2:
                     raise _UnknownError
                 target, source = pointers
@@ -280,9 +273,9 @@ class _Reader:
             for node in nodes:
                 if isinstance(node, tir.BufferLoad):
                     touches += self._element(node, where)
-                elif _name(node) == _ADDRESS:
+                elif tree.operation(node) == _ADDRESS:
                     touches += self._whole(node.args[0].buffer.data)
-                elif any(other in _name(node) for other in _OTHERS):
+                elif any(other in tree.operation(node) for other in _OTHERS):
                     raise _UnknownError
             for pointer in pointers:
                 if pointer is not target and _is_shared(pointer.args[1]):
@@ -329,7 +322,7 @@ class _Reader:
 
     def _point(self, stmt: Any) -> None:
         """Take in that a variable points into an allocation."""
-        if _name(stmt.value) == "handle_add_byte_offset":
+        if tree.operation(stmt.value) == "handle_add_byte_offset":
             root, before = self._root(stmt.value.args[0])
             offset = self._number(stmt.value.args[1])
             self._alias[hash(stmt.var)] = (root, before + offset)
@@ -358,7 +351,7 @@ class _Run:
     def __init__(self) -> None:
         self._state = _State()
         self._allowed: dict[int, int] = {}
-        self._places: dict[Any, _Place] = {}
+        self._places: dict[Any, Place] = {}
         self._values: dict[Any, int] = {}
 
     def of(self, program: Sequence[Any]) -> dict[int, int]:
@@ -400,10 +393,10 @@ class _Run:
             self._settle(place, copies=True)
             self._state.flying[place] = self._state.committed
 
-    def _settle(self, place: _Place, copies: bool) -> None:
+    def _settle(self, place: Place, copies: bool) -> None:
         """Have the groups waited for that copied to a place."""
         state = self._state
-        groups = [group for there, group in state.flying.items() if _overlap(there, place)]
+        groups = [group for there, group in state.flying.items() if overlap(there, place)]
         if copies:
             groups = [group for group in groups if group != state.committed]
         if not groups:
@@ -433,7 +426,7 @@ class _Run:
             turn += 1
         self._values.pop(loop.var, None)
 
-    def _place(self, touch: _Touch) -> _Place:
+    def _place(self, touch: _Touch) -> Place:
         if touch.first is None:
             return (touch.root, 0, 1 << 40)
         values = tuple(sorted((hash(var), value) for var, value in self._values.items()))
@@ -442,7 +435,7 @@ class _Run:
             self._places[key] = self._bounded(touch)
         return self._places[key]
 
-    def _bounded(self, touch: _Touch) -> _Place:
+    def _bounded(self, touch: _Touch) -> Place:
         here = adapter()
         integers = {var: here.tir.IntImm(var.dtype, n) for var, n in self._values.items()}
         analyzer = here.tvm.arith.Analyzer()
@@ -461,10 +454,6 @@ class _Run:
 
 def _filled(expr: Any, values: Mapping[Any, Any]) -> Any:
     return substitute(expr, values) if values else expr
-
-
-def _overlap(one: _Place, other: _Place) -> bool:
-    return one[0] == other[0] and one[1] <= other[2] and other[1] <= one[2]
 
 
 def _period(loop: _Loop) -> int:
