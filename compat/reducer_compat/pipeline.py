@@ -43,6 +43,7 @@ from reducer_compat.passes.guard import guard, rebase
 from reducer_compat.passes.hoist import loses_an_arm
 from reducer_compat.passes.launches import each, ours
 from reducer_compat.passes.native import choose, to_native
+from reducer_compat.passes.nests import refuse_nested
 from reducer_compat.passes.normalize import normalize
 from reducer_compat.passes.occupancy import crowded
 from reducer_compat.passes.packed import packed
@@ -113,6 +114,7 @@ def lower_markers(func: Any) -> Any:
     collected = collect(func)
     check(collected)
     foresee(func, collected)
+    refuse_nested(func, collected.kernel)
     func = normalize(func)
     tagged = tag(func)
     sites = find_sites(tagged)

@@ -18,6 +18,7 @@ FAMILIES = (
     "streaming",
     "values",
     "specialized",
+    "nests",
     "divided",
     "parts",
     "blocks",

@@ -1,0 +1,132 @@
+"""Tell what TileLang loses of copies in loops inside loops, before a kernel is lowered.
+
+- A loop inside a pipelined one that copies a tile and reads it, beside other statements:
+
+      for k in T.Pipelined(4, num_stages=2):
+          T.reducer_init(acc)
+          for m in range(2):
+              T.copy(A[k, m, 0], A_s)
+              for i in T.Parallel(64): T.reducer_update(acc[0], A_s[i])
+
+  The pipeline takes such a loop for one statement, and its copies may be asynchronous: then they
+  are waited for where the pipeline's next statement begins. Seen on 0.1.9 to 0.1.15, in kernels
+  without reducers, too.
+- Where 0.1.8 specializes warps, copies in a loop inside a pipelined one, and in a loop of an odd
+  number of turns inside any other. The parity of the phase that a turn waits for counts the turns
+  of the outer loop twice: from its second turn on nobody waits for the copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from reducer_compat import ladder, marker, tree
+from reducer_compat.adapter import adapter
+from reducer_compat.draft import statements
+from reducer_compat.errors import UnfitError
+from reducer_compat.ladder import Feature
+from reducer_compat.passes.participants import is_pipelined
+from reducer_compat.passes.split import may_specialize
+
+
+def refuse_nested(func: Any, kernel: str) -> None:
+    """See that copies are waited for.
+
+    Raises:
+        UnfitError: another lowering has to be chosen.
+    """
+    if not ladder.gave_up(Feature.PIPELINED):
+        for loop in filter(is_pipelined, statements(func)):
+            if _has_markers(loop) and any(map(_reads_its_copies, _loops_beside(loop.body))):
+                raise UnfitError(
+                    Feature.PIPELINED,
+                    "a loop inside a pipelined loop copies a tile and reads it",
+                    kernel,
+                )
+    target = func.attrs.get("target")
+    if adapter().stages_after_lowering and target is not None and may_specialize(target):
+        for loop, pipelined in _inner_loops(func.body, None):
+            if (pipelined or not _is_even(loop)) and any(map(_copied, _own(loop.body))):
+                raise UnfitError(
+                    Feature.SPECIALIZED,
+                    f"a loop of {loop.extent} turns inside another loop has copies",
+                    kernel,
+                )
+
+
+def _has_markers(loop: Any) -> bool:
+    return any(marker.read(inner) is not None for inner in tree.walk(loop.body))
+
+
+def _loops_beside(body: Any) -> Iterator[Any]:
+    """The loops in the statements of a pipelined loop's body, where it has more than one."""
+    while not isinstance(body, adapter().tir.SeqStmt):
+        inside = tree.children(body)
+        if len(inside) != 1 or _is_loop(body):
+            return
+        body = inside[0]
+    yield from filter(_is_loop, tree.walk(body))
+
+
+def _reads_its_copies(loop: Any) -> bool:
+    inside = list(tree.walk(loop.body))
+    copied = [data for data in map(_copied, inside) if data is not None]
+    return any(_reads(stmt, data) for data in copied for stmt in inside)
+
+
+def _reads(stmt: Any, data: Any) -> bool:
+    """Whether a statement itself reads a buffer, other than to name where it copies to."""
+    if _copied(stmt) is not None:
+        return False
+    loads = [load for expr in tree.expressions(stmt) for load in tree.loads(expr)]
+    return any(load.buffer.data.same_as(data) for load in loads)
+
+
+def _inner_loops(stmt: Any, pipelined: bool | None) -> Iterator[tuple[Any, bool]]:
+    """The loops in other loops, and whether one of these is pipelined.
+
+    `pipelined` says so of the loops around `stmt`; None where there are none.
+    """
+    if _is_loop(stmt):
+        if pipelined is not None:
+            yield stmt, pipelined
+        pipelined = bool(pipelined) or is_pipelined(stmt)
+    for child in tree.children(stmt):
+        yield from _inner_loops(child, pipelined)
+
+
+def _own(stmt: Any) -> Iterator[Any]:
+    """The statements of a loop's body, without those of loops in it."""
+    yield stmt
+    if not _is_loop(stmt):
+        for child in tree.children(stmt):
+            yield from _own(child)
+
+
+def _is_loop(stmt: Any) -> bool:
+    """Whether a statement is a loop over time, of more than one turn."""
+    tir = adapter().tir
+    if type(stmt) is not tir.For or stmt.kind == tir.ForKind.PARALLEL:
+        return False
+    return tree.constant(stmt.extent) != 1
+
+
+def _is_even(loop: Any) -> bool:
+    turns = tree.constant(loop.extent)
+    return turns is not None and turns % 2 == 0
+
+
+def _copied(stmt: Any) -> Any:
+    """The data of the shared memory that a statement fills from global memory, None for others."""
+    tir = adapter().tir
+    if type(stmt) is tir.BufferStore:
+        read, written = tree.loads(stmt.value), stmt.buffer
+    elif type(stmt) is tir.Evaluate and tree.callee(stmt.value).endswith("copy"):
+        ends = tree.loads(stmt.value)
+        read, written = ends[:1], ends[1].buffer if len(ends) == 2 else None
+    else:
+        return None
+    if written is None or not str(written.scope()).startswith("shared"):
+        return None
+    return written.data if any(str(one.buffer.scope()) == "global" for one in read) else None
