@@ -73,6 +73,11 @@ class Adapter:
         return self.release < _release("0.1.9")
 
     @property
+    def specializes_late(self) -> bool:
+        """Whether warps are told apart after tile operations are lowered."""
+        return self.release < _release("0.1.9")
+
+    @property
     def loses_barriers(self) -> bool:
         """Whether a barrier is moved out of a branch whose condition loads memory, and lost."""
         return self.release < _release("0.1.9")

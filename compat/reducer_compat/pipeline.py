@@ -4,7 +4,8 @@ before AddWrapperForSingleBufStore   collect, check, plan, carry, values
 after  LayoutInference               participants, project, guard, pieces
 after  LowerTileOp                   emit, packed, occupancy, prove (what was planned, and what it
                                      became), residue, registers, producers, turns, epilogue
-around FlattenBuffer                 flatten
+around FlattenBuffer                 flatten; registers and producers, where TileLang tells warps
+                                     apart only after LowerTileOp
 around HoistIfThenElse               hoist
 before MakePackedAPI                 arrivals, waits
 
@@ -174,13 +175,22 @@ def _lowered(func: Any) -> Any:
     if not verdict.counted:
         warnings.warn(str(verdict), UncountedWarning, stacklevel=2)
     func = residue(forget(func))
-    if is_specialized(func):
-        func = part_turns(leave_issuing(share_registers(func)))
-    return write_out(func).without_attr(ATTRIBUTE)
+    return write_out(part_turns(_parted(func))).without_attr(ATTRIBUTE)
+
+
+def _parted(func: Any) -> Any:
+    """A kernel with its producers and consumers, if it has some by now, as they should be."""
+    return leave_issuing(share_registers(func)) if is_specialized(func) else func
 
 
 def around_flattening(original: Any, mod: Any) -> Any:
-    """Flatten buffers, and once more without the indices of our kernels that this made wrong."""
+    """Flatten buffers, and once more without the indices of our kernels that this made wrong.
+
+    By now warps are told apart on every release.
+    """
+    if adapter().specializes_late:
+        for name, func in _with_reducers(mod):
+            mod = _updated(mod, name, each(func, _parted))
     doubted = [name for name, func in _with_reducers(mod) if is_doubtful(func)]
     flat = original(mod)
     kept = mod
