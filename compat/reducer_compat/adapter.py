@@ -22,6 +22,8 @@ from reducer_rules.release import NATIVE_V2, TESTED, Release
 WAY_OUT = "set REDUCER_COMPAT=off to go on without reducer_compat"
 #: The first TileLang pass of every pipeline, on all releases, that sees thread bindings.
 FIRST_PASS = "AddWrapperForSingleBufStore"
+#: The one that tells warps apart from 0.1.9 on, on targets with tensor copies.
+SPECIALIZE_PASS = "ProducerConsumerWarpSpecialized"
 INFERENCE_PASS = "LayoutInference"
 LOWER_PASS = "LowerTileOp"
 FLATTEN_PASS = "FlattenBuffer"
@@ -67,9 +69,22 @@ class Adapter:
         """Where TVM has the passes on schedulable TIR that TileLang's pipelines call."""
         return getattr(self.tvm, "s_tir", self.tir).transform
 
+    def home(self, name: str) -> Any:
+        """The module where TileLang's pipelines look a pass up; None where it has none of it."""
+        import tilelang.transform as transform
+
+        cuda = getattr(getattr(self.tilelang, "cuda", None), "transform", None)
+        homes = (transform, cuda, self.tvm_transforms)
+        return next((home for home in homes if hasattr(home, name)), None)
+
     @property
     def stages_after_lowering(self) -> bool:
         """Whether a pipelined buffer gets its stages after tile operations are lowered."""
+        return self.release < _release("0.1.9")
+
+    @property
+    def specializes_late(self) -> bool:
+        """Whether warps are told apart after tile operations are lowered."""
         return self.release < _release("0.1.9")
 
     @property

@@ -201,15 +201,14 @@ def _surface(module: Any) -> dict[str, Callable[..., Any]]:
 
 
 def _patch_passes(replace: Replace) -> None:
-    import tilelang.transform as transform
-
     from reducer_compat import retry
     from reducer_compat.pipeline import SPLICES, spliced
     from reducer_compat.placed import placed
 
     for name, around in SPLICES.items():
-        owner = transform if hasattr(transform, name) else adapter().tvm_transforms
-        replace(owner, name, spliced(getattr(owner, name), around))
+        owner = adapter().home(name)
+        if owner is not None:
+            replace(owner, name, spliced(getattr(owner, name), around))
     for owner, names in adapter().pipelines():
         for name, wrap in zip(names, retry.WRAPS[len(names)], strict=True):
             replace(owner, name, placed(wrap(getattr(owner, name))))

@@ -11,6 +11,7 @@ the first six kinds, `carry` turns them into code and into the others:
     line      location, of the statement that follows
     partial   op, partial[0], flat index, value, thread[, pointer]; stored into the partial
     hold      fragment[0..]
+    stay      nothing; before what the consumers of a pipelined loop are to keep
 
 A marker that reaches code generation is a call of an undeclared function: it cannot compile
 to a wrong number.

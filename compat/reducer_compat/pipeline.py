@@ -1,10 +1,13 @@
-"""Where the passes run: around six passes of TileLang that every release has.
+"""Where the passes run: around six passes of TileLang that every release has, and one of most.
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry, values
+around ProducerConsumerWarpSpecialized
+                                     consumers (from 0.1.9 on)
 after  LayoutInference               participants, project, guard, pieces
 after  LowerTileOp                   emit, packed, occupancy, prove (what was planned, and what it
                                      became), residue, registers, producers, turns, epilogue
-around FlattenBuffer                 flatten
+around FlattenBuffer                 flatten; registers and producers, where TileLang tells warps
+                                     apart only after LowerTileOp
 around HoistIfThenElse               hoist
 before MakePackedAPI                 arrivals, waits
 
@@ -25,16 +28,18 @@ from reducer_compat.adapter import (
     INFERENCE_PASS,
     LAST_PASS,
     LOWER_PASS,
+    SPECIALIZE_PASS,
     adapter,
 )
 from reducer_compat.errors import NarrowError, ReducerError, UncountedWarning
 from reducer_compat.ladder import Feature
 from reducer_compat.passes.admit import admit
-from reducer_compat.passes.arrivals import refuse_unending
+from reducer_compat.passes.arrivals import refuse_crowded, refuse_unending
 from reducer_compat.passes.carry import carry
 from reducer_compat.passes.check import check
 from reducer_compat.passes.collect import collect
-from reducer_compat.passes.copies import refuse_interleaved, refuse_misaligned, refuse_withheld
+from reducer_compat.passes.consumers import freed, held, refuse_withheld, withheld
+from reducer_compat.passes.copies import refuse_interleaved, refuse_misaligned
 from reducer_compat.passes.emit import emit
 from reducer_compat.passes.epilogue import write_out
 from reducer_compat.passes.flatten import hide_changed, is_doubtful
@@ -126,6 +131,21 @@ def lower_markers(func: Any) -> Any:
     return keep(carried.with_attr(ATTRIBUTE, collected.threads), tagged.body)
 
 
+def around_specializing(original: Any, mod: Any) -> Any:
+    """Specialize warps, and once more where producers were given what only consumers use."""
+    done = original(mod)
+    mine = [name for name, func in tree.kernels(mod) if ours(func)]
+    lost = {name: names for name in mine if (names := withheld(done[name]))}
+    if not lost:
+        return done
+    for name, names in lost.items():
+        mod = _updated(mod, name, held(mod[name], names))
+    done = original(mod)
+    for name in lost:
+        done = _updated(done, name, freed(done[name]))
+    return done
+
+
 def after_inference(original: Any, mod: Any) -> Any:
     """Run layout inference, and guard what waited for it: then the kernel is planned."""
     mine = [name for name, func in tree.kernels(mod) if ours(func)]
@@ -176,13 +196,25 @@ def _lowered(func: Any) -> Any:
     if not verdict.counted:
         warnings.warn(str(verdict), UncountedWarning, stacklevel=2)
     func = residue(forget(func))
-    if is_specialized(func):
-        func = part_turns(leave_issuing(share_registers(func)))
-    return write_out(func).without_attr(ATTRIBUTE)
+    return write_out(part_turns(_parted(func))).without_attr(ATTRIBUTE)
+
+
+def _parted(func: Any) -> Any:
+    """A kernel with its producers and consumers, if it has some by now, as they should be."""
+    return leave_issuing(share_registers(func)) if is_specialized(func) else func
 
 
 def around_flattening(original: Any, mod: Any) -> Any:
-    """Flatten buffers, and once more without the indices of our kernels that this made wrong."""
+    """Flatten buffers, and once more without the indices of our kernels that this made wrong.
+
+    By now warps are told apart on every release.
+
+    Raises:
+        UnfitError: a kernel would hang.
+    """
+    if adapter().specializes_late:
+        for name, func in _with_reducers(mod):
+            mod = _updated(mod, name, each(func, _parted_late))
     doubted = [name for name, func in _with_reducers(mod) if is_doubtful(func)]
     flat = original(mod)
     kept = mod
@@ -191,6 +223,11 @@ def around_flattening(original: Any, mod: Any) -> Any:
         if not func.same_as(mod[name]):
             kept = _updated(kept, name, func)
     return flat if kept is mod else original(kept)
+
+
+def _parted_late(func: Any) -> Any:
+    refuse_crowded(func, str(func.attrs["global_symbol"]))
+    return _parted(func)
 
 
 def around_hoisting(original: Any, mod: Any) -> Any:
@@ -253,6 +290,7 @@ def _proved(func: Any, stage: str) -> Verdict:
 #: What runs around which pass.
 SPLICES: dict[str, Callable[[Any, Any], Any]] = {
     FIRST_PASS: prepare,
+    SPECIALIZE_PASS: around_specializing,
     INFERENCE_PASS: after_inference,
     LOWER_PASS: after_lowering,
     FLATTEN_PASS: around_flattening,

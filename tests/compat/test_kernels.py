@@ -24,9 +24,6 @@ BEYOND_TILELANG = {
     "bench_row_max_shared_5x56_160_float16": ("0.1.8", "0.1.9", "0.1.10"),
 }
 
-#: Whether warps that nobody waits for may be late: 0.1.8 tells warps apart after our pass.
-STARVES = str(adapter().release) != "0.1.8"
-
 
 def ids(case: Case) -> str:
     return case.name
@@ -38,7 +35,7 @@ def supported(case: Case) -> bool:
 
 def assert_right_and_counted(case: Case, target: str | None = None) -> None:
     with counting() as verdicts:
-        got = run(case, target=target, starve=STARVES)
+        got = run(case, target=target, starve=True)
     np.testing.assert_array_equal(got, wanted(case))
     assert_counted(verdicts)
 

@@ -137,14 +137,13 @@ def test_the_wide_plan_is_still_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any("threadIdx" in index for index in partial_indices(source(kernel)))
 
 
-@pytest.mark.skipif(str(adapter().release) in ("0.1.8", "0.1.9"), reason="specialized elsewhere")
 def test_registers_are_left_to_more_blocks() -> None:
     """Under warp specialization, where there is no matrix product that needs them."""
     text = source(shipped.gemv_shared(32, 256, 16, 128, 128, "float16"), arch="sm_90")
     assert "warpgroup_reg_alloc" not in text
 
 
-@pytest.mark.skipif(str(adapter().release) == "0.1.8", reason="there every producer is waited for")
+@pytest.mark.skipif(str(adapter().release) == "0.1.8", reason="all arrive where copies meet")
 @pytest.mark.parametrize(("rows", "columns"), [(16, 128), (64, 128)])
 def test_producers_that_nobody_waits_for_do_not_wait(rows: int, columns: int) -> None:
     """A warp that only waits is lapped, and hangs: the branch is left to the one that copies."""

@@ -168,3 +168,111 @@ def test_stages_of_a_tile_with_long_rows_are_kept_apart(stages: int) -> None:
     a[1:] *= 16
     got = simt.run(bulk(stages, anew=False), a, target="sm_90")
     np.testing.assert_array_equal(got, [a.sum()])
+
+
+def copied_in(stages: int) -> Any:
+    """A pipeline copies to a fragment before its consumers wait for a tensor copy."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((1, 6, 4, 64), "float32"),
+        C: T.Tensor((1, 6, 4, 64), "float32"),
+        B: T.Tensor((1, 4), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((4, 64), "float32")
+            c = T.alloc_shared((4, 64), "float32")
+            acc = T.alloc_reducer((4,), "float32")
+            result = T.alloc_fragment((4,), "float32")
+            T.reducer_init(acc)
+            for k in T.Pipelined(6, num_stages=stages):
+                T.copy(A[0, k, 0:4, 0:64], a)
+                T.copy(C[0, k, 0:4, 0:64], c)
+                for i, j in T.Parallel(4, 64):
+                    T.reducer_update(acc[i], a[i, j] * c[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B[0, 0:4])
+
+    return main
+
+
+def copied_in_turns(stages: int) -> Any:
+    """The same in every turn of a loop, where producers count the stages of all turns."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((2, 6, 4, 64), "float32"),
+        C: T.Tensor((2, 6, 4, 64), "float32"),
+        B: T.Tensor((2, 4), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((4, 64), "float32")
+            c = T.alloc_shared((4, 64), "float32")
+            acc = T.alloc_reducer((4,), "float32")
+            result = T.alloc_fragment((4,), "float32")
+            for t in T.serial(2):
+                T.reducer_init(acc)
+                for k in T.Pipelined(6, num_stages=stages):
+                    T.copy(A[t, k, 0:4, 0:64], a)
+                    T.copy(C[t, k, 0:4, 0:64], c)
+                    for i, j in T.Parallel(4, 64):
+                        T.reducer_update(acc[i], a[i, j] * c[i, j])
+                T.finalize_reducer(acc, result)
+                T.copy(result, B[t, 0:4])
+
+    return main
+
+
+def copied_out(stages: int) -> Any:
+    """A pipeline copies from a fragment before its consumers wait for a tensor copy."""
+
+    @T.prim_func
+    def main(
+        C: T.Tensor((6, 4, 64), "float32"),
+        D: T.Tensor((6, 4, 64), "float32"),
+        B: T.Tensor((4,), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((4, 64), "float32")
+            c = T.alloc_shared((4, 64), "float32")
+            acc = T.alloc_reducer((4,), "float32")
+            result = T.alloc_fragment((4,), "float32")
+            T.fill(a, 3)
+            T.reducer_init(acc)
+            for k in T.Pipelined(6, num_stages=stages):
+                T.copy(a, D[k, 0:4, 0:64])
+                T.copy(C[k, 0:4, 0:64], c)
+                for i, j in T.Parallel(4, 64):
+                    T.reducer_update(acc[i], a[i, j] * c[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return main
+
+
+def is_specialized(kernel: simt.Lowered) -> bool:
+    return any("kWarpSpecializationScope" in func.script() for func in kernel.device.values())
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_consumers_keep_the_fragment_that_they_copy_to(stages: int, turns: int) -> None:
+    rng = np.random.default_rng(stages)
+    a, c = (rng.integers(-4, 5, (turns, 6, 4, 64)).astype(np.float32) for _ in range(2))
+    kernel = simt.lower(copied_in(stages) if turns == 1 else copied_in_turns(stages), "sm_90")
+    ran = simt.execute_lowered(kernel, a, c, starve=True)
+    assert ran.report.ok, ran.report
+    np.testing.assert_array_equal(ran.outputs[0], (a * c).sum((1, 3)))
+    # From 0.1.9 to 0.1.12 TileLang specializes no pipeline in another loop.
+    assert is_specialized(kernel) or turns == 2
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_consumers_keep_the_fragment_that_they_copy_from(stages: int) -> None:
+    c = np.random.default_rng(stages).integers(-4, 5, (6, 4, 64)).astype(np.float32)
+    kernel = simt.lower(copied_out(stages), "sm_90")
+    ran = simt.execute_lowered(kernel, c, out_idx=[1, 2], starve=True)
+    assert ran.report.ok, ran.report
+    np.testing.assert_array_equal(ran.outputs[0], np.full((6, 4, 64), 3))
+    np.testing.assert_array_equal(ran.outputs[1], 3 * c.sum((0, 2)))
+    assert is_specialized(kernel)

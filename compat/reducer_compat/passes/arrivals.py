@@ -1,4 +1,4 @@
-"""Find barriers that are waited for and that nobody arrives at.
+"""Find barriers that are waited for and that nobody arrives at, or everybody.
 
 From 0.1.9 to 0.1.12 the producers of a warp-specialized pipeline that copies a contiguous tile in
 bulk say how many bytes to expect at an mbarrier and do not arrive there, so its phase never ends,
@@ -6,6 +6,14 @@ and the consumers wait for ever, in kernels without reducers, too:
 
     mbarrier_expect_tx(full, 8192)          arrive_barrier_expect_tx(full, 8192) would do
     tma_load(A_s, A, full, 8192)
+
+0.1.8 puts what it expects of a pipeline under a condition before the pipeline, where all producers
+arrive, once, at a barrier that one of them is to arrive at in every turn: the block hangs.
+
+    if bx == 0:
+        arrive_barrier_expect_tx(full, 8192)
+        for k in range(n):
+            if elected: tma_load(A_s, A, full, 8192)
 """
 
 from __future__ import annotations
@@ -18,8 +26,9 @@ from reducer_compat.adapter import adapter
 from reducer_compat.errors import UnfitError
 from reducer_compat.ladder import Feature
 from reducer_compat.passes.places import Place, overlap
+from reducer_compat.passes.producers import ARRIVE, ELECT, WAIT
+from reducer_compat.passes.specialized import is_scope
 
-WAIT = "mbarrier_wait_parity"
 #: Operations on a barrier by which no thread arrives.
 _IDLE = frozenset(
     (WAIT, "mbarrier_expect_tx", "ptx_init_barrier_thread_count", "tma_load", "tma_load_im2col")
@@ -44,6 +53,40 @@ def refuse_unending(func: Any, kernel: str) -> None:
                 "TileLang has threads wait for a copy at a barrier that nobody arrives at",
                 kernel,
             )
+
+
+def refuse_crowded(func: Any, kernel: str) -> None:
+    """See that one thread alone says how many bytes a warp-specialized kernel is to expect.
+
+    Raises:
+        UnfitError: all producers do.
+    """
+    launch = tree.thread_launch(func.body)
+    if launch is None:
+        return
+    scopes = filter(is_scope, tree.walk(func.body))
+    for branch in (part for scope in scopes for part in tree.children(scope.body)):
+        if any(_expects(stmt) for stmt in _in_all(branch, launch.node.var)):
+            raise UnfitError(
+                Feature.SPECIALIZED,
+                "TileLang has all producers arrive at a barrier that one is to arrive at",
+                kernel,
+            )
+
+
+def _in_all(stmt: Any, thread: Any) -> Iterator[Any]:
+    """The statements in one that no condition leaves to some of the threads that run it."""
+    if isinstance(stmt, adapter().tir.IfThenElse):
+        chosen = any(map(thread.same_as, tree.variables(stmt.condition)))
+        if chosen or tree.callee(stmt.condition).endswith(ELECT):
+            return
+    yield stmt
+    for child in tree.children(stmt):
+        yield from _in_all(child, thread)
+
+
+def _expects(stmt: Any) -> bool:
+    return isinstance(stmt, adapter().tir.Evaluate) and tree.callee(stmt.value).endswith(ARRIVE)
 
 
 def _calls(body: Any) -> Iterator[tuple[str, list[Place]]]:

@@ -18,12 +18,9 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
-from reducer_compat.draft import statements
-from reducer_compat.errors import CopyError, ReducerError, UnfitError
-from reducer_compat.ladder import Feature
+from reducer_compat.errors import CopyError, ReducerError
 from reducer_compat.passes.build import product
 from reducer_compat.passes.plan import dtype_bytes
-from reducer_compat.passes.sites import is_fragment
 from reducer_compat.passes.specialized import DISABLED
 
 #: TileLang's pass configs that keep `T.copy` off the accelerator: from 0.1.9 on the producers of
@@ -42,9 +39,10 @@ def refuse_misaligned(func: Any, kernel: str) -> None:
         CopyError: one does not, and the kernel was not lowered without the accelerator yet.
         ReducerError: one does not, all the same.
     """
-    for call in _tensor_copies(func.body):
+    for call, loops in _looped(func.body, ()):
         pointer = call.args[2]
-        if tree.callee(pointer) == adapter().op("tvm_access_ptr").name and not _aligned(pointer):
+        is_place = tree.callee(pointer) == adapter().op("tvm_access_ptr").name
+        if is_place and not _aligned(pointer, loops):
             kind = ReducerError if _is_without_tma() else CopyError
             raise kind(
                 "RC003",
@@ -52,24 +50,6 @@ def refuse_misaligned(func: Any, kernel: str) -> None:
                 f"multiple of {ALIGNMENT} bytes",
                 kernel=kernel,
                 fix=f"make the tile's bytes a multiple of {ALIGNMENT}",
-            )
-
-
-def refuse_withheld(func: Any, kernel: str) -> None:
-    """See that no copy to a fragment was given to the producers alone.
-
-    Warp specialization gives producers a fragment of their own where it takes a copy to one for
-    theirs; the consumers then read a fragment that nobody wrote.
-
-    Raises:
-        UnfitError: one was.
-    """
-    buffers = list(tree.allocated(statements(func)))
-    kept = {str(buffer.name) for buffer in buffers}
-    for buffer in filter(is_fragment, buffers):
-        if f"{buffer.name}_producer_ws" in kept:
-            raise UnfitError(
-                Feature.SPECIALIZED, f"the producers keep the copy to {buffer.name}", kernel
             )
 
 
@@ -120,15 +100,29 @@ def _tensor_copies(body: Any) -> list[Any]:
     return [call for call in loads if tree.callee(call.args[0]) == _DESCRIPTOR]
 
 
-def _aligned(pointer: Any) -> bool:
-    """Whether an address of shared memory is a multiple of the alignment.
+def _looped(stmt: Any, loops: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """The tensor copies in a statement, each with the loops around it."""
+    tir = adapter().tir
+    if isinstance(stmt, tir.Evaluate):
+        yield from ((call, loops) for call in _tensor_copies(stmt))
+    if isinstance(stmt, tir.For):
+        loops = (*loops, stmt)
+    for child in tree.children(stmt):
+        yield from _looped(child, loops)
+
+
+def _aligned(pointer: Any, loops: tuple[Any, ...]) -> bool:
+    """Whether an address of shared memory is a multiple of the alignment, in these loops.
 
     Where stages are made only after tile operations are lowered, what is copied is one.
     """
     here = adapter()
     element, _, offset, extent = pointer.args[:4]
     itemsize = dtype_bytes(str(element.dtype))
-    found = here.tvm.arith.Analyzer().modular_set(here.simplify(offset))
+    analyzer = here.tvm.arith.Analyzer()
+    for loop in loops:
+        analyzer.bind(loop.loop_var, here.tvm.ir.Range.from_min_extent(loop.min, loop.extent))
+    found = analyzer.modular_set(analyzer.simplify(offset))
     places = [int(found.coeff), int(found.base)]
     if here.stages_after_lowering:
         places.append(tree.constant(extent) or 1)

@@ -8,11 +8,13 @@ come and gone, since only its parity is told apart, and after the last turn it w
     on an H200, GEMV of 16384 x 8192 halves in tiles of 32 x 8, several blocks a multiprocessor:
     the first launch ends, one of the next twenty does not (TileLang 0.1.15)
 
-From 0.1.9 on; before, every producer arrives at the barrier that the consumers wait for.
+So on every release, where all that a producers' branch copies goes by TMA. Where it copies in other
+ways, too, and on 0.1.8 where copies share a barrier, all producers arrive there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from reducer_compat import tree
@@ -23,6 +25,8 @@ WARP = 32
 #: The call that is true in one thread of as many as its argument says, in their first warp.
 ELECT = "tl_shuffle_elect"
 WAIT = "mbarrier_wait_parity"
+#: How the thread that copies says how many bytes to expect, and arrives.
+ARRIVE = "arrive_barrier_expect_tx"
 
 
 def leave_issuing(func: Any) -> Any:
@@ -30,28 +34,66 @@ def leave_issuing(func: Any) -> Any:
     launch = tree.thread_launch(func.body)
     if launch is None:
         return func
-    return tree.rewritten(func, lambda stmt: _enter(stmt, launch.node.var))
+    thread, whole = launch.node.var, func.body
+    body = tree.replaced(whole, lambda stmt: _entered(stmt, thread, whole), "AttrStmt")
+    return func if body.same_as(whole) else func.with_body(body)
 
 
-def _enter(stmt: Any, thread: Any) -> Any:
+def _entered(stmt: Any, thread: Any, whole: Any) -> Any:
     if not is_scope(stmt) or not isinstance(stmt.body, adapter().tir.IfThenElse):
         return None
     tir, parts = adapter().tir, stmt.body
-    producers = [_narrowed(part, thread) for part in (parts.then_case, parts.else_case)]
+    producers = [_narrowed(part, thread, whole) for part in (parts.then_case, parts.else_case)]
     branches = tir.IfThenElse(parts.condition, *producers, tree.span_of(parts))
     return tir.AttrStmt(stmt.node, stmt.attr_key, stmt.value, branches, tree.span_of(stmt))
 
 
-def _narrowed(branch: Any, thread: Any) -> Any:
+def _narrowed(branch: Any, thread: Any, whole: Any) -> Any:
     """A branch that only issues copies, for one warp; any other as it is."""
     if branch is None:
         return None
     elected = map(_elected, tree.walk(branch))
     groups = {threads for threads in elected if threads is not None}
-    if len(groups) != 1 or not _only_issues(branch):
+    if len(groups) != 1:
         return branch
     warps = -(-groups.pop() // WARP)
-    return adapter().tir.IfThenElse((thread // WARP) % warps == 0, branch, None)
+
+    def issuing(stmt: Any) -> Any:
+        return adapter().tir.IfThenElse((thread // WARP) % warps == 0, stmt, None)
+
+    if _only_issues(branch) and _keeps_count(branch, whole):
+        return issuing(branch)
+    return tree.replaced(branch, lambda stmt: _parted(stmt, issuing), "SeqStmt")
+
+
+def _parted(sequence: Any, issuing: Callable[[Any], Any]) -> Any:
+    """A sequence with what only issues copies left to one warp: copies that arrive by themselves,
+    with the waits before them. At other barriers all threads arrive, and wait before they do.
+    """
+    parts: list[Any] = []
+    for stmt in tree.items(sequence.seq):
+        first = len(parts)
+        if _arrives(stmt):
+            while first and _is_wait(parts[first - 1]):
+                first -= 1
+            parts[first:] = [issuing(tree.sequence([*parts[first:], stmt]))]
+        else:
+            parts.append(stmt)
+    return tree.sequence(parts)
+
+
+def _arrives(stmt: Any) -> bool:
+    """Whether a statement elects a thread of several warps, which arrives for all of them."""
+    inside = tree.walk(stmt) if _elected(stmt) is not None else ()
+    return any(_calls(one, ARRIVE) for one in inside)
+
+
+def _is_wait(stmt: Any) -> bool:
+    return _calls(stmt, WAIT)
+
+
+def _calls(stmt: Any, name: str) -> bool:
+    return isinstance(stmt, adapter().tir.Evaluate) and tree.callee(stmt.value).endswith(name)
 
 
 def _elected(stmt: Any) -> int | None:
@@ -65,12 +107,36 @@ def _elected(stmt: Any) -> int | None:
 
 
 def _only_issues(stmt: Any) -> bool:
-    """Whether all that runs in more than one thread is waiting and control flow by loops."""
+    """Whether all that runs in more than one thread is waiting, control flow by loops, and
+    counting in registers."""
     tir = adapter().tir
     if _elected(stmt) is not None:
         return True
     if isinstance(stmt, tir.Evaluate):
-        return tree.callee(stmt.value).endswith(WAIT) or tree.is_nothing(stmt)
-    if isinstance(stmt, (tir.BufferStore, tir.IfThenElse)) or not (parts := tree.children(stmt)):
+        return _is_wait(stmt) or tree.is_nothing(stmt)
+    if isinstance(stmt, tir.BufferStore):
+        return str(stmt.buffer.scope()) == "local"
+    if isinstance(stmt, tir.IfThenElse) or not (parts := tree.children(stmt)):
         return False
     return all(_only_issues(part) for part in parts)
+
+
+def _keeps_count(branch: Any, whole: Any) -> bool:
+    """Whether the registers that a branch writes are read nowhere else in the kernel."""
+    written = [
+        stmt.buffer.data
+        for stmt in tree.walk(branch)
+        if isinstance(stmt, adapter().tir.BufferStore)
+    ]
+    return not written or _reads(branch, written) == _reads(whole, written)
+
+
+def _reads(stmt: Any, written: list[Any]) -> int:
+    """How often a statement loads one of some buffers."""
+    return sum(
+        load.buffer.data.same_as(data)
+        for one in tree.walk(stmt)
+        for expr in tree.expressions(one)
+        for load in tree.loads(expr)
+        for data in written
+    )
