@@ -108,6 +108,13 @@ class _Loop:
 
 
 @dataclass(frozen=True, slots=True)
+class _Arms:
+    """The arms of a branch that all threads of a block take, or none."""
+
+    programs: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Sign:
     """A commit or a barrier."""
 
@@ -190,6 +197,8 @@ class _Reader:
         #: Variables of global memory that is stored to, and that is copied from.
         self.stored: set[int] = set()
         self.sources: set[int] = set()
+        #: Variables that differ between the threads of a block.
+        self._threads: set[int] = set()
         #: The allocation and the bytes before it of variables that point into one.
         self._alias: dict[int, tuple[int, int]] = {}
 
@@ -204,6 +213,8 @@ class _Reader:
             raise _UnknownError
         if isinstance(stmt, tir.AttrStmt) and stmt.attr_key == "thread_extent":
             where = where.over(stmt.node.var, 0, self._number(stmt.value) - 1)
+            if str(stmt.node.thread_tag).startswith("threadIdx"):
+                self._threads.add(hash(stmt.node.var))
         elif hasattr(stmt, "var") and hasattr(stmt, "value"):
             self._point(stmt)
         sign = self._sign(stmt)
@@ -216,13 +227,29 @@ class _Reader:
         access = self._access(stmt, where)
         if access.touches or access.copies:
             yield access
-        parts = tree.children(stmt)
         if isinstance(stmt, tir.IfThenElse):
-            running = False
-            yield from self.read(stmt.then_case, where.under(stmt.condition), running)
-            parts = parts[1:]
-        for child in parts:
+            yield from self._branch(stmt, where, running)
+            return
+        for child in tree.children(stmt):
             yield from self.read(child, where, running)
+
+    def _branch(self, stmt: Any, where: _Where, running: bool) -> Iterator[Any]:
+        whole = running and _runs(stmt) and self._is_uniform(stmt.condition)
+        first, *rest = tree.children(stmt)
+        arms = [self.read(first, where.under(stmt.condition), running=whole)]
+        arms += [self.read(other, where, running=whole) for other in rest]
+        if whole:
+            yield _Arms(tuple(tuple(arm) for arm in arms))
+        else:
+            for arm in arms:
+                yield from arm
+
+    def _is_uniform(self, condition: Any) -> bool:
+        """Whether a condition is the same in all threads of a block."""
+        inside = tree.nodes(condition)
+        if any(isinstance(node, (adapter().tir.Call, adapter().tir.BufferLoad)) for node in inside):
+            return False
+        return not any(hash(var) in self._threads for var in tree.variables(condition))
 
     def _sign(self, stmt: Any) -> Any:
         called = _called(stmt)
@@ -245,8 +272,7 @@ class _Reader:
 
     def _loop(self, stmt: Any, where: _Where, running: bool) -> Iterator[Any]:
         start, turns = self._number(stmt.min), self._number(stmt.extent)
-        runs = any(_called(inner) in (COMMIT, WAIT) for inner in tree.walk(stmt))
-        if runs:
+        if _runs(stmt):
             body = tuple(self.read(stmt.body, where, running))
             yield _Loop(stmt.loop_var, start, turns, body)
         else:
@@ -339,6 +365,11 @@ class _Reader:
         return value
 
 
+def _runs(stmt: Any) -> bool:
+    """Whether a statement has copies committed or waited for."""
+    return any(_called(inner) in (COMMIT, WAIT) for inner in tree.walk(stmt))
+
+
 def _is_shared(data: Any) -> bool:
     """Whether a variable points to shared memory."""
     scope = getattr(getattr(data, "type_annotation", None), "storage_scope", "")
@@ -376,6 +407,8 @@ class _Run:
         state = self._state
         if isinstance(step, _Loop):
             self._loop(step)
+        elif isinstance(step, _Arms):
+            self._arms(step)
         elif isinstance(step, _Wait):
             state.latest = (step.number, state.committed)
         elif isinstance(step, _Access):
@@ -408,6 +441,22 @@ class _Run:
         allowed = committed - newest - 1
         self._allowed[number] = min(allowed, self._allowed.get(number, allowed))
         state.flying = {there: group for there, group in state.flying.items() if group > newest}
+
+    def _arms(self, arms: _Arms) -> None:
+        """Run each arm on its own.
+
+        Raises:
+            _UnknownError: copies are in flight where they begin or end.
+        """
+        for program in arms.programs:
+            self._land()
+            self._all(program)
+        self._land()
+
+    def _land(self) -> None:
+        if self._state.flying:
+            raise _UnknownError
+        self._state.behind = self._state.latest = None
 
     def _loop(self, loop: _Loop) -> None:
         seen: dict[Any, int] = {}
@@ -473,5 +522,8 @@ def _touches(program: Sequence[Any]) -> Iterator[_Touch]:
     for step in program:
         if isinstance(step, _Loop):
             yield from _touches(step.body)
+        elif isinstance(step, _Arms):
+            for program in step.programs:
+                yield from _touches(program)
         elif isinstance(step, _Access):
             yield from (*step.touches, *step.copies)

@@ -18,6 +18,7 @@ from ..memory import Access, Pointer
 from ..program import Value
 from ..report import UnsupportedError
 from ..wave import Wave
+from .mbarriers import barrier_ref, release
 from .registry import op
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def words(nbytes: int) -> Array:
 
 
 def land(wave: Wave, behind: int) -> None:
-    """Lands the copies of all groups of these lanes but the last `behind`."""
+    """Lands the copies of all groups of these lanes but the last `behind`; -1: open ones, too."""
     copies, commits = _flight(wave.m)
     kept: list[_Copy] = []
     sid = wave.sid
@@ -146,4 +147,18 @@ def _wait_group(c: Compiler, node: Any) -> Value:
 
 @op("ptx_cp_async_barrier", "tl.ptx_cp_async_barrier_noinc")
 def _async_barrier(c: Compiler, node: Any) -> Value:
-    raise UnsupportedError(f"the op {c.tir.op_name(node)}")
+    """An arrival that waits for the copies of its thread: they land with it.
+
+    Without `noinc` it is one more than the barrier was initialized for, and counts as none.
+    """
+    ref = barrier_ref(c, node.args[0])
+    counts = c.tir.op_name(node).endswith("noinc")
+
+    def run(w: Wave) -> None:
+        land(w, -1)
+        barriers, index = ref.array(w.m), ref.at(w)
+        release(w, barriers, index)
+        if counts:
+            barriers.arrive(w.block, index)
+
+    return run
