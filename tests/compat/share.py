@@ -24,11 +24,12 @@ def share(items: Sequence[Item]) -> Sequence[Item]:
 
 
 def dealt(*axes: Iterable[Any], hands: int = len(TESTED) - 1) -> Sequence[Any]:
-    """All on the newest release; on an older one every so many of them, dealt like cards.
+    """All on the newest release; on an older one its hand of them, dealt like cards.
 
-    With as many `hands` as there are older releases these have each case between them once, and
-    with fewer hands several releases have the same. No release goes without. Of several `axes`
-    the cases are all combinations, as tuples. `REDUCER_SHARE=all` runs all on any release.
+    With as many `hands` as there are older releases these have each case between them once. With
+    fewer hands several releases have the same, and with more some cases run on the newest alone.
+    No release goes without. Of several `axes` the cases are all combinations, as tuples.
+    `REDUCER_SHARE=all` runs all on any release.
     """
     cases = list(*axes) if len(axes) == 1 else list(itertools.product(*axes))
     if newest() or _everything():

@@ -58,7 +58,7 @@ from tests.fuzz.shrink import candidates, shrunk
 from tests.fuzz.verdict import Verdict
 
 SEED = 5
-#: Kernels on the newest release. An older one runs every twelfth, and its part of the gate's campaign.
+#: Kernels on the newest release. An older one runs three of them.
 COUNT = 36
 
 #: Runs files as programs in one process, whose start takes seconds, and prints their exit codes.
