@@ -229,7 +229,7 @@ UNCHANGED = {
 }
 
 
-@pytest.mark.parametrize("name", UNCHANGED)
+@pytest.mark.parametrize("name", dealt(UNCHANGED, hands=3))
 def test_what_does_not_qualify_stays_as_it_was(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = body(source(UNCHANGED[name]()))
     monkeypatch.setattr(pipeline, "packed", lambda func: func)

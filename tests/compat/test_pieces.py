@@ -186,7 +186,7 @@ UNCHANGED = {
 }
 
 
-@pytest.mark.parametrize("name", UNCHANGED)
+@pytest.mark.parametrize("name", dealt(UNCHANGED, hands=2))
 def test_what_cannot_be_wider_stays_as_it_was(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not changed(*UNCHANGED[name], monkeypatch=monkeypatch)
 

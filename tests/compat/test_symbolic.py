@@ -10,7 +10,7 @@ from tests.compat.share import dealt
 from tests.kernels import symbolic
 
 
-@pytest.mark.parametrize("stages", dealt([1, 2, 3, 4], hands=2))
+@pytest.mark.parametrize("stages", dealt([1, 2, 3, 4]))
 def test_a_pipeline_of_symbolic_length_ends_right(stages: int) -> None:
     """Whose last turns wait for fewer and fewer copies."""
     a = np.random.default_rng(stages).integers(-9, 9, (10, 132)).astype(np.float32)

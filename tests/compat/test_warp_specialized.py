@@ -66,8 +66,9 @@ def epoch_before(columns: int, destination: str) -> Any:
     return main
 
 
-@pytest.mark.parametrize("destination", ["fragment", "shared"])
-@pytest.mark.parametrize("columns", [100, 128, 200])
+@pytest.mark.parametrize(
+    ("columns", "destination"), dealt((100, 128, 200), ("fragment", "shared"), hands=3)
+)
 def test_producers_take_no_part_in_an_epoch_before_the_pipeline(
     columns: int, destination: str
 ) -> None:

@@ -42,7 +42,7 @@ def test_a_wide_plan_is_counted(case: Case, monkeypatch: pytest.MonkeyPatch) -> 
     assert_counted(verdicts)
 
 
-@pytest.mark.parametrize("name", ARGUMENTS)
+@pytest.mark.parametrize("name", dealt(ARGUMENTS, hands=2))
 def test_an_example_is_counted(name: str) -> None:
     factory = runpy.run_path(str(EXAMPLES / f"{name}.py"))[name]
     with counting() as verdicts:
