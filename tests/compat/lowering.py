@@ -25,9 +25,21 @@ def body(text: str) -> str:
     return text[text.rindex('extern "C"') :]
 
 
-def run(case: Case, **options: Any) -> np.ndarray:
-    """The result of a case in the interpreter: integers as they are, all else as float64."""
-    return _exact(np.asarray(simt.run(case.build(), *case.arguments(), out_idx=-1, **options)))
+def run(case: Case, func: Any = None, **options: Any) -> np.ndarray:
+    """The result of a case in the interpreter: integers as they are, all else as float64.
+
+    `func` is its kernel, where that has been traced before.
+    """
+    func = case.build() if func is None else func
+    return _exact(np.asarray(simt.run(func, *case.arguments(), out_idx=-1, **options)))
+
+
+def compiled(func: Any, *arrays: Any, arch: str = "sm_80") -> tuple[str, np.ndarray]:
+    """The device source of a kernel and its output, from one lowering."""
+    lowered = simt.lower(func, arch)
+    result = simt.execute_lowered(lowered, *arrays)
+    assert result.report.ok, str(result.report)
+    return lowered.text, result.outputs[0]
 
 
 def wanted(case: Case) -> np.ndarray:

@@ -10,6 +10,7 @@ import pytest
 import tilelang.language as T
 
 from reducer_compat import ReducerError, simt
+from tests.compat.share import dealt
 
 #: What is stored, and what is contributed by `value`.
 SUMS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[int], int]]] = {
@@ -36,8 +37,10 @@ def summing(store: Callable[[Any, Any], Any], dtype: str) -> Any:
     return kernel
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "float32"])
-@pytest.mark.parametrize("spelling", SUMS)
+@pytest.mark.parametrize(
+    ("spelling", "dtype"),
+    dealt(SUMS, ("int8", "uint8", "int16", "uint16", "int32", "float32")),
+)
 def test_a_chain_of_sums(spelling: str, dtype: str) -> None:
     store, contribution = SUMS[spelling]
     given = (np.arange(64) % 3).astype(dtype)

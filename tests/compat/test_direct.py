@@ -9,11 +9,11 @@ import pytest
 import tilelang.language as T
 
 from reducer_compat import simt
-from tests.compat.lowering import body, source
+from tests.compat.lowering import body, compiled, source
+from tests.compat.share import dealt
 
 TILES = ((16, 64), (8, 256), (100, 8), (5, 24), (128, 4), (33, 16))
 THREADS = (32, 96, 128)
-SEEDS = {"identity": None, "seeded": 3}
 
 
 @pytest.fixture(autouse=True)
@@ -54,10 +54,11 @@ def rows(tile: tuple[int, int], threads: int, scope: str, seed: Any = None) -> A
     return straight if scope == "global" else through
 
 
-@pytest.mark.parametrize("seed", SEEDS.values(), ids=SEEDS)
-@pytest.mark.parametrize("scope", ["shared", "global"])
-@pytest.mark.parametrize("threads", THREADS)
-@pytest.mark.parametrize("tile", TILES, ids=str)
+@pytest.mark.parametrize(
+    ("tile", "threads", "scope", "seed"),
+    dealt(TILES, THREADS, ("shared", "global"), (None, 3)),
+    ids=str,
+)
 def test_the_numbers_are_right(tile: tuple[int, int], threads: int, scope: str, seed: Any) -> None:
     a = np.random.default_rng(0).integers(-4, 5, (2, *tile)).astype(np.float32)
     got = simt.run(rows(tile, threads, scope, seed), a)
@@ -108,6 +109,6 @@ def test_consumers_alone_deliver(arch: str, scope: str) -> None:
     rng = np.random.default_rng(1)
     a, x = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((16, 512), (512,)))
     kernel = pipelined(scope)
-    assert "acc_exchange" not in body(source(kernel, arch))
-    got = simt.run(kernel, a, x, target=arch)
+    text, got = compiled(kernel, a, x, arch=arch)
+    assert "acc_exchange" not in body(text)
     np.testing.assert_array_equal(got, a.astype(np.float32) @ x.astype(np.float32))

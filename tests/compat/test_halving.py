@@ -13,6 +13,7 @@ from reducer_compat import simt
 from reducer_compat.adapter import adapter
 from reducer_compat.passes.halving import padded
 from tests.compat.lowering import body, source
+from tests.compat.share import dealt
 
 
 def columns(rows: int, outputs: int, threads: int, op: str, dtype: str) -> Any:
@@ -49,8 +50,7 @@ def inputs(rows: int, outputs: int, op: str, dtype: str) -> np.ndarray:
     return values.astype(dtype)
 
 
-@pytest.mark.parametrize("outputs", [2, 3, 5, 7, 8, 12, 33, 48])
-@pytest.mark.parametrize("threads", [32, 96, 128])
+@pytest.mark.parametrize(("threads", "outputs"), dealt((32, 96, 128), (2, 3, 5, 7, 8, 12, 33, 48)))
 def test_any_number_of_outputs(outputs: int, threads: int) -> None:
     x = inputs(40, outputs, "sum", "float32")
     got = simt.run(columns(40, outputs, threads, "sum", "float32"), x, out_idx=-1)
@@ -66,16 +66,19 @@ def test_any_number_of_threads(threads: int) -> None:
 
 @pytest.mark.parametrize(
     ("op", "dtype"),
-    [
-        ("sum", "float16"),
-        ("max", "float16"),
-        ("sum", "float64"),
-        ("min", "int64"),
-        ("bitxor", "uint32"),
-        ("bitand", "int32"),
-        ("prod", "float32"),
-        ("sum", "int8"),
-    ],
+    dealt(
+        [
+            ("sum", "float16"),
+            ("max", "float16"),
+            ("sum", "float64"),
+            ("min", "int64"),
+            ("bitxor", "uint32"),
+            ("bitand", "int32"),
+            ("prod", "float32"),
+            ("sum", "int8"),
+        ],
+        hands=3,
+    ),
 )
 def test_any_op_and_dtype(op: str, dtype: str) -> None:
     x = inputs(16, 6, op, dtype)

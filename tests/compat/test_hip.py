@@ -16,7 +16,7 @@ import pytest
 from reducer_compat.adapter import adapter
 from reducer_rules.release import Release
 from tests.compat.lowering import body, run, source, wanted
-from tests.compat.share import newest, share
+from tests.compat.share import dealt, newest, share
 from tests.compat.test_kernels import CASES, ids, supported
 from tests.kernels import Case
 
@@ -76,7 +76,7 @@ def generated(name: str) -> str:
 COLLECTIVE = re.compile(r"= tl::AllReduce<tl::(\w+), (\d+), (\d+), (\d+)>::run\(([^,;]*)\);")
 
 
-@pytest.mark.parametrize("case", READ, ids=ids)
+@pytest.mark.parametrize("case", dealt(READ, hands=3), ids=ids)
 def test_the_source_reads_right(case: Case) -> None:
     text = generated(case.name)
     launched = int(re.findall(r"__launch_bounds__\((\d+)", text)[0])
@@ -91,7 +91,7 @@ def test_the_source_reads_right(case: Case) -> None:
         assert foreign not in text
 
 
-@pytest.mark.parametrize("case", READ, ids=ids)
+@pytest.mark.parametrize("case", dealt(READ, hands=3), ids=ids)
 def test_collectives_and_barriers_stand_outside_guards(case: Case) -> None:
     text = generated(case.name)
     for line, around in nested(text):
@@ -113,6 +113,6 @@ def nested(text: str) -> list[tuple[str, list[str]]]:
     return found
 
 
-@pytest.mark.parametrize("case", READ[:4], ids=ids)
+@pytest.mark.parametrize("case", dealt(READ[:4]), ids=ids)
 def test_the_code_needs_no_wavefront_of_64(case: Case) -> None:
     np.testing.assert_array_equal(run(case, target="gfx1100"), wanted(case))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
+
+from tests.compat.share import dealt
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -158,12 +159,12 @@ thread.join()
 
 POOLED = """
 import multiprocessing, reducer_compat
-for method in ("fork", "forkserver"):
-    with multiprocessing.get_context(method).Pool(2) as pool:
+for method, count in (("fork", 2), ("forkserver", 1)):
+    with multiprocessing.get_context(method).Pool(count) as pool:
         assert pool.map(work, range(3)) == [True] * 3
 """
 
-#: Scripts by name; each is a process from its start.
+#: Scripts that import it first: TileLang's own import in each takes a second.
 IMPORTS = {
     "two threads": TWO_THREADS,
     "two threads, one imports TileLang": TWO_THREADS_BESIDE_TILELANG,
@@ -171,6 +172,7 @@ IMPORTS = {
     "after TileLang": AFTER_TILELANG,
     "in a pool of processes": POOLED,
 }
+DEALT = dealt(IMPORTS, hands=2)
 #: Scripts that begin where the package is imported.
 IMPORTED = {
     "reloaded": RELOADED,
@@ -179,31 +181,50 @@ IMPORTED = {
     "forked": FORKED,
     "forked while installing": FORKED_WHILE_INSTALLING,
 }
-#: Runs each of `scripts` in a fork, and prints how it ended: an import takes seconds.
-EACH = """
-import os, traceback, reducer_compat
-for name, text in scripts.items():
-    child = os.fork()
-    if not child:
-        try:
-            exec(text, globals())
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    print(name, os.waitpid(child, 0)[1], sep="=", flush=True)
+#: Runs scripts in a fork each, and prints how they ended: torch takes seconds to import, then
+#: TileLang does.
+EACH = f"""
+import os, traceback
+import torch
+
+def each(scripts):
+    for name, text in scripts.items():
+        child = os.fork()
+        if not child:
+            try:
+                exec(text, globals())
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        print(name, os.waitpid(child, 0)[1], sep="=", flush=True)
+
+if __name__ == "__main__":
+    each({ ({name: IMPORTS[name] for name in DEALT})!r})
+    import reducer_compat
+    each({IMPORTED!r})
 """
-
-
-@pytest.mark.parametrize("name", IMPORTS, ids=str)
-def test_an_import_changes_tilelang_once_and_wholly(name: str, tmp_path: Path) -> None:
-    done = run(tmp_path, f"{KERNEL}\nif __name__ == '__main__':\n{indented(IMPORTS[name])}")
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
-    return run(tmp_path_factory.mktemp("imported"), f"{KERNEL}\nscripts = {IMPORTED!r}\n{EACH}")
+    path = tmp_path_factory.mktemp("imports") / "script.py"
+    path.write_text(KERNEL + EACH)
+    return subprocess.run(
+        [sys.executable, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+        env=paths(),
+    )
+
+
+@pytest.mark.parametrize("name", DEALT, ids=str)
+def test_an_import_changes_tilelang_once_and_wholly(
+    name: str, ended: subprocess.CompletedProcess[str]
+) -> None:
+    assert f"{name}=0" in ended.stdout.splitlines(), ended.stdout + ended.stderr
 
 
 @pytest.mark.parametrize("name", IMPORTED, ids=str)
@@ -211,23 +232,6 @@ def test_what_follows_an_import_leaves_tilelang_changed_once(
     name: str, ended: subprocess.CompletedProcess[str]
 ) -> None:
     assert f"{name}=0" in ended.stdout.splitlines(), ended.stdout + ended.stderr
-
-
-def indented(text: str) -> str:
-    return textwrap.indent(text, "    ")
-
-
-def run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
-    path = folder / "script.py"
-    path.write_text(text)
-    return subprocess.run(
-        [sys.executable, str(path)],
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-        env=paths(),
-    )
 
 
 def paths() -> dict[str, str]:

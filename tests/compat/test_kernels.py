@@ -5,6 +5,9 @@ The contribution counter accepts each, before and after lowering.
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -33,9 +36,15 @@ def supported(case: Case) -> bool:
     return str(adapter().release) not in BEYOND_TILELANG.get(case.name, ())
 
 
+@cache
+def traced(case: Case) -> Any:
+    """Its kernel: traced once, for all targets, and to tell whether it has a pipeline."""
+    return case.build()
+
+
 def assert_right_and_counted(case: Case, target: str | None = None) -> None:
     with counting() as verdicts:
-        got = run(case, target=target, starve=True)
+        got = run(case, traced(case), target=target, starve=True)
     np.testing.assert_array_equal(got, wanted(case))
     assert_counted(verdicts)
 
@@ -47,7 +56,7 @@ def test_a_kernel_is_right(case: Case) -> None:
 
 def copies(case: Case) -> bool:
     """Whether a target changes how a kernel copies: in the background, or with warps of its own."""
-    return supported(case) and "num_stages" in case.build().script()
+    return supported(case) and "num_stages" in traced(case).script()
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90"])

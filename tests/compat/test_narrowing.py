@@ -13,6 +13,7 @@ from benchmarks.kernel_bench import shipped
 from reducer_compat import simt
 from reducer_compat.adapter import adapter
 from tests.compat.lowering import body, source
+from tests.compat.share import dealt
 
 pytestmark = pytest.mark.usefixtures("canonical")
 
@@ -86,7 +87,8 @@ def partial_indices(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("bm", "n", "threads"), [(64, 64, 128), (4, 512, 256), (48, 32, 64), (32, 128, 128)]
+    ("bm", "n", "threads"),
+    dealt([(64, 64, 128), (4, 512, 256), (48, 32, 64), (32, 128, 128)], hands=2),
 )
 def test_layouts_of_tilelang_are_narrowed(bm: int, n: int, threads: int) -> None:
     kernel = statistics(2 * bm, n, bm, threads)

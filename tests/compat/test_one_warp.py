@@ -10,6 +10,7 @@ import tilelang.language as T
 
 from reducer_compat import simt
 from tests.compat.lowering import body, source
+from tests.compat.share import dealt
 
 SIZE = 80
 IDENTITY = None
@@ -36,16 +37,17 @@ def values(dtype: str) -> Any:
     return (np.arange(SIZE) % 7 - 3).astype(dtype)
 
 
+DTYPES = {"sum": "float32", "max": "int32", "bitxor": "int32"}
 REDUCE: dict[str, Any] = {"sum": np.sum, "max": np.max, "bitxor": np.bitwise_xor.reduce}
 
 
-@pytest.mark.parametrize("scope", ["fragment", "shared"])
-@pytest.mark.parametrize("seed", [IDENTITY, 2], ids=["identity", "seeded"])
 @pytest.mark.parametrize(
-    ("op", "dtype"), [("sum", "float32"), ("max", "int32"), ("bitxor", "int32")]
+    ("threads", "op", "seed", "scope"),
+    dealt((1, 32, 64), DTYPES, (IDENTITY, 2), ("fragment", "shared")),
+    ids=str,
 )
-@pytest.mark.parametrize("threads", [1, 32, 64])
-def test_the_number_is_right(threads: int, op: str, dtype: str, seed: Any, scope: str) -> None:
+def test_the_number_is_right(threads: int, op: str, seed: Any, scope: str) -> None:
+    dtype = DTYPES[op]
     a = values(dtype)
     seeds = [] if seed is IDENTITY else [np.asarray([seed], dtype)]
     got = simt.run(reduction(op, dtype, threads, seed, scope), a)

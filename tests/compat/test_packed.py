@@ -14,6 +14,7 @@ from reducer_compat import pipeline, simt
 from reducer_compat.adapter import adapter
 from reducer_rules.release import Release
 from tests.compat.lowering import body, run, source, wanted
+from tests.compat.share import dealt
 from tests.kernels.case import numpy_dtype
 from tests.kernels.halves import DTYPES, OPS, TILES, halves, rows
 
@@ -29,8 +30,7 @@ def canonical(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @paired
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize(("op", "dtype"), dealt(OPS, DTYPES, hands=3))
 def test_a_run_is_one_packed_instruction_for_two_values(op: str, dtype: str) -> None:
     text = body(source(rows(op, dtype, (16, 128), 2, True)))
     assert f"tl::{INSTRUCTIONS[op]}(" in text
@@ -39,8 +39,7 @@ def test_a_run_is_one_packed_instruction_for_two_values(op: str, dtype: str) -> 
     assert not any("threadIdx" in index for index in indices)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("tile", TILES)
+@pytest.mark.parametrize(("tile", "dtype"), dealt(TILES, DTYPES, hands=5), ids=str)
 def test_sums_are_right_in_runs_of_any_length(tile: tuple[int, int], dtype: str) -> None:
     for weighted in (False, True):
         case = halves("sum", dtype, tile, weighted)
@@ -230,7 +229,7 @@ UNCHANGED = {
 }
 
 
-@pytest.mark.parametrize("name", UNCHANGED)
+@pytest.mark.parametrize("name", dealt(UNCHANGED, hands=3))
 def test_what_does_not_qualify_stays_as_it_was(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = body(source(UNCHANGED[name]()))
     monkeypatch.setattr(pipeline, "packed", lambda func: func)

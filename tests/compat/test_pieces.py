@@ -13,7 +13,8 @@ import tilelang.language as T
 import reducer_compat
 from reducer_compat import ReducerError, pipeline, simt
 from reducer_compat.adapter import adapter
-from tests.compat.lowering import body, source
+from tests.compat.lowering import body, compiled, source
+from tests.compat.share import dealt
 from tests.kernels.case import numpy_dtype
 
 #: Rows and columns of a tile, threads, dtype, and the bytes of its copies.
@@ -62,13 +63,15 @@ def product(tile: tuple[int, int], threads: int, dtype: str, stages: int, start:
     return main
 
 
-def check(kernel: Any, shape: tuple[int, int], dtype: str, arch: str, start: int = 0) -> None:
+def check(kernel: Any, shape: tuple[int, int], dtype: str, arch: str, start: int = 0) -> str:
+    """The source of a kernel whose numbers are right."""
     rng = np.random.default_rng(5)
     a = rng.integers(-3, 4, shape)
     x = rng.integers(-2, 3, shape[1])
     arrays = [array.astype(numpy_dtype(dtype)) for array in (a, x)]
-    got = simt.run(kernel, *arrays, target=arch)
+    text, got = compiled(kernel, *arrays, arch=arch)
     np.testing.assert_array_equal(got, a[:, start:] @ x[start:])
+    return text
 
 
 def widths(text: str) -> set[int]:
@@ -76,17 +79,18 @@ def widths(text: str) -> set[int]:
     return {int(found) for found in re.findall(r"cp_async_gs\w*<(\d+)>", body(text))}
 
 
-@pytest.mark.parametrize("tile", TILES, ids=str)
+@pytest.mark.parametrize("tile", dealt(TILES, hands=3), ids=str)
 def test_all_copies_are_as_wide_as_rows_allow(tile: tuple[int, int, int, str, int]) -> None:
     bm, bk, threads, dtype, width = tile
     kernel = product((bm, bk), threads, dtype, 2)
-    assert widths(source(kernel)) == {width}
-    check(kernel, (bm, 3 * bk), dtype, "sm_80")
+    assert widths(check(kernel, (bm, 3 * bk), dtype, "sm_80")) == {width}
 
 
-@pytest.mark.parametrize("stages", [0, 1, 2, 3])
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("tile", [(8, 96), (32, 8), (1, 96)], ids=str)
+@pytest.mark.parametrize(
+    ("tile", "arch", "stages"),
+    dealt([(8, 96), (32, 8), (1, 96)], ("sm_80", "sm_90"), range(4), hands=5),
+    ids=str,
+)
 def test_sums_are_right_at_any_depth(tile: tuple[int, int], arch: str, stages: int) -> None:
     check(product(tile, 128, "float16", stages), (tile[0], 3 * tile[1]), "float16", arch)
 
@@ -106,8 +110,7 @@ def test_few_threads_do_not_copy_what_all_could_copy_asynchronously() -> None:
 @pytest.mark.parametrize(("start", "width"), [(4, 8), (2, 4)])
 def test_copies_are_no_wider_than_their_start_allows(start: int, width: int) -> None:
     kernel = product((8, 96), 128, "float16", 2, start)
-    assert max(widths(source(kernel))) <= width
-    check(kernel, (8, start + 288), "float16", "sm_80", start)
+    assert max(widths(check(kernel, (8, start + 288), "float16", "sm_80", start))) <= width
 
 
 def total_of(shape: tuple[int, ...], dtype: str) -> Any:
@@ -133,8 +136,11 @@ def total_of(shape: tuple[int, ...], dtype: str) -> Any:
     return main
 
 
-@pytest.mark.parametrize("shape", [(12, 8, 16), (3, 8, 32), (3, 1, 32), (3, 2, 8, 32)], ids=str)
-@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    dealt([(12, 8, 16), (3, 8, 32), (3, 1, 32), (3, 2, 8, 32)], ("int8", "int16", "float32")),
+    ids=str,
+)
 def test_tiles_of_more_axes_are_right(shape: tuple[int, ...], dtype: str) -> None:
     a = np.random.default_rng(0).integers(-4, 5, shape).astype(dtype)
     got = simt.run(total_of(shape, dtype), a, target="sm_80")
@@ -180,7 +186,7 @@ UNCHANGED = {
 }
 
 
-@pytest.mark.parametrize("name", UNCHANGED)
+@pytest.mark.parametrize("name", dealt(UNCHANGED, hands=2))
 def test_what_cannot_be_wider_stays_as_it_was(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not changed(*UNCHANGED[name], monkeypatch=monkeypatch)
 
@@ -234,8 +240,9 @@ def cube(extents: tuple[int, int, int], gap: int, threads: int) -> Any:
     return main
 
 
-@pytest.mark.parametrize("gap", [0, 1])
-@pytest.mark.parametrize("extents", [(4, 2, 24), (8, 4, 40), (2, 4, 120)], ids=str)
+@pytest.mark.parametrize(
+    ("extents", "gap"), dealt([(4, 2, 24), (8, 4, 40), (2, 4, 120)], (0, 1), hands=3), ids=str
+)
 def test_tiles_of_three_axes(extents: tuple[int, int, int], gap: int) -> None:
     a, b, c = extents
     kernel = cube(extents, gap, 64)
@@ -244,8 +251,11 @@ def test_tiles_of_three_axes(extents: tuple[int, int, int], gap: int) -> None:
     np.testing.assert_array_equal(got, values[:, gap:].sum((1, 2)))
 
 
-@pytest.mark.parametrize("threads", [48, 96, 128, 192, 320])
-@pytest.mark.parametrize("tile", [(16, 100), (12, 24), (33, 8), (24, 200)], ids=str)
+@pytest.mark.parametrize(
+    ("tile", "threads"),
+    dealt([(16, 100), (12, 24), (33, 8), (24, 200)], (48, 96, 128, 192, 320)),
+    ids=str,
+)
 def test_a_layout_of_ours_stops_no_kernel(
     tile: tuple[int, int], threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from reducer_migrate.source import Source
 from reducer_rules import Rule
 from reducer_rules.catalogue import rules
 from reducer_rules.release import Release
+from tests.compat.share import dealt
 from tests.rules.test_examples import module
 
 #: Examples that the runtime takes, or of which nothing is left in TIR, and why.
@@ -155,7 +156,7 @@ def test_several_epochs_of_one_allocation_compile(name: str, tmp_path: Path) -> 
         lower(tmp_path / "example.py", INVALID[name])
 
 
-@pytest.mark.parametrize("name", filter(traceable, examples("valid")))
+@pytest.mark.parametrize("name", dealt(filter(traceable, examples("valid")), hands=3))
 def test_a_valid_example_compiles(name: str, tmp_path: Path) -> None:
     lower(tmp_path / "example.py", examples("valid")[name])
 

@@ -20,6 +20,7 @@ from reducer_compat import ReducerError, simt
 from reducer_compat.adapter import adapter
 from tests.compat.front_ends import target
 from tests.compat.lowering import source
+from tests.compat.share import dealt
 
 ROWS, COLUMNS = 4, 32
 A = np.arange(ROWS * COLUMNS, dtype="float32").reshape(ROWS, COLUMNS) - 60
@@ -92,22 +93,19 @@ def eager(init: Any, update: Any, finalize: Any) -> Any:
 FRONT_ENDS = [script, eager]
 
 
-@pytest.mark.parametrize("front_end", FRONT_ENDS)
-@pytest.mark.parametrize("update", UPDATES, ids=str)
+@pytest.mark.parametrize(("update", "front_end"), dealt(UPDATES, FRONT_ENDS, hands=3))
 def test_an_update_by_place_and_by_name(front_end: Callable[..., Any], update: str) -> None:
     func = front_end(INITS["place"], UPDATES[update], FINALIZES["place"])
     np.testing.assert_array_equal(simt.run(func, A), WANTED)
 
 
-@pytest.mark.parametrize("front_end", FRONT_ENDS)
-@pytest.mark.parametrize("init", INITS, ids=str)
+@pytest.mark.parametrize(("init", "front_end"), dealt(INITS, FRONT_ENDS, hands=3))
 def test_an_init_by_place_and_by_name(front_end: Callable[..., Any], init: str) -> None:
     func = front_end(INITS[init], UPDATES["rfc, bare"], FINALIZES["place"])
     np.testing.assert_array_equal(simt.run(func, A), WANTED)
 
 
-@pytest.mark.parametrize("front_end", FRONT_ENDS)
-@pytest.mark.parametrize("finalize", FINALIZES, ids=str)
+@pytest.mark.parametrize(("finalize", "front_end"), dealt(FINALIZES, FRONT_ENDS, hands=3))
 def test_a_finalize_by_place_and_by_name(front_end: Callable[..., Any], finalize: str) -> None:
     func = front_end(INITS["name"], UPDATES["shipped, name"], FINALIZES[finalize])
     np.testing.assert_array_equal(simt.run(func, A), WANTED)

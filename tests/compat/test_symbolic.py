@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from reducer_compat import simt
+from tests.compat.share import dealt
 from tests.kernels import symbolic
 
 
-@pytest.mark.parametrize("stages", [1, 2, 3, 4])
+@pytest.mark.parametrize("stages", dealt([1, 2, 3, 4]))
 def test_a_pipeline_of_symbolic_length_ends_right(stages: int) -> None:
     """Whose last turns wait for fewer and fewer copies."""
     a = np.random.default_rng(stages).integers(-9, 9, (10, 132)).astype(np.float32)

@@ -13,7 +13,8 @@ import tilelang.language as T
 from reducer_compat import pipeline, simt
 from reducer_compat.adapter import Adapter, adapter
 from reducer_compat.passes import waits
-from tests.compat.lowering import body, source
+from tests.compat.lowering import body, compiled, source
+from tests.compat.share import dealt
 
 #: Rows and columns of a tile, stages; from 512 columns on both operands are copied asynchronously.
 TILES = [
@@ -183,10 +184,9 @@ def slowed(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     return start
 
 
-def loop_waits(kernel: Any) -> list[int]:
+def loop_waits(text: str) -> list[int]:
     """What is allowed in flight by each wait of the pipelined loop, in program order."""
-    text = body(source(kernel, "sm_80"))
-    loop = text[text.index("for (int k = 0") :]
+    loop = body(text)[body(text).index("for (int k = 0") :]
     inside = itertools.takewhile(lambda line: line != "  }", loop.splitlines())
     return [
         int(line.split("cp_async_wait<")[1].split(">")[0])
@@ -195,18 +195,19 @@ def loop_waits(kernel: Any) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize(("rows", "columns", "stages"), TILES)
+@pytest.mark.parametrize(("rows", "columns", "stages"), dealt(TILES, hands=3))
 def test_the_copies_of_later_turns_stay_in_flight(
     rows: int, columns: int, stages: int, slowed: Callable[..., None]
 ) -> None:
     slowed()
     kernel = gemv(rows, columns, stages)
-    assert set(loop_waits(kernel)) == {2 * stages - 1}
     a, x = operands(kernel)
-    np.testing.assert_array_equal(simt.run(kernel, a, x, target="sm_80"), product(a, x))
+    text, got = compiled(kernel, a, x)
+    assert set(loop_waits(text)) == {2 * stages - 1}
+    np.testing.assert_array_equal(got, product(a, x))
 
 
-@pytest.mark.parametrize(("rows", "columns", "stages"), TILES)
+@pytest.mark.parametrize(("rows", "columns", "stages"), dealt(TILES, hands=3))
 def test_one_more_in_flight_is_one_too_many(
     rows: int, columns: int, stages: int, slowed: Callable[..., None]
 ) -> None:
@@ -222,9 +223,10 @@ def test_guards_bound_what_is_copied_and_read(stages: int, slowed: Callable[...,
     """Bytes of the next stage would be counted in without them."""
     kernel = guarded_gemv(8, 96, stages)
     slowed()
-    assert min(loop_waits(kernel)) > 0
     a, x = operands(kernel)
-    np.testing.assert_array_equal(simt.run(kernel, a, x, target="sm_80"), product(a, x))
+    text, got = compiled(kernel, a, x)
+    assert min(loop_waits(text)) > 0
+    np.testing.assert_array_equal(got, product(a, x))
 
 
 @pytest.mark.parametrize("turns", [2, 5])
@@ -254,4 +256,4 @@ def test_a_kernel_that_stores_to_what_it_copies_keeps_its_waits(
     slowed: Callable[..., None],
 ) -> None:
     slowed()
-    assert set(loop_waits(in_place())) <= {0}
+    assert set(loop_waits(source(in_place()))) <= {0}

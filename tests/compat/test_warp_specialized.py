@@ -10,6 +10,7 @@ import tilelang.language as T
 
 from reducer_compat import simt
 from tests.compat.lowering import run, wanted
+from tests.compat.share import dealt
 from tests.kernels import Case, all_cases
 
 #: Pipelines whose operands are copied on to fragments, so that updates wait for their layout.
@@ -65,8 +66,9 @@ def epoch_before(columns: int, destination: str) -> Any:
     return main
 
 
-@pytest.mark.parametrize("destination", ["fragment", "shared"])
-@pytest.mark.parametrize("columns", [100, 128, 200])
+@pytest.mark.parametrize(
+    ("columns", "destination"), dealt((100, 128, 200), ("fragment", "shared"), hands=3)
+)
 def test_producers_take_no_part_in_an_epoch_before_the_pipeline(
     columns: int, destination: str
 ) -> None:
@@ -122,9 +124,13 @@ def turns(width: int, threads: int, second: bool) -> Any:
     return main
 
 
-@pytest.mark.parametrize("second", [False, True], ids=["one pipeline", "two pipelines"])
-@pytest.mark.parametrize(("width", "threads"), [(8, 32), (32, 64), (32, 128), (48, 96)])
-def test_no_turn_of_a_loop_overtakes_another(width: int, threads: int, second: bool) -> None:
+@pytest.mark.parametrize(
+    ("size", "second"),
+    dealt([(8, 32), (32, 64), (32, 128), (48, 96)], (False, True), hands=3),
+    ids=str,
+)
+def test_no_turn_of_a_loop_overtakes_another(size: tuple[int, int], second: bool) -> None:
+    width, threads = size
     rng = np.random.default_rng(width)
     a = rng.integers(-4, 5, (2, 3, width)).astype(np.float32)
     b = rng.integers(-4, 5, (2, 3, 2, width, 64)).astype(np.float32)

@@ -3,9 +3,10 @@
     python -m tests.matrix [--older | --releases 0.1.8,0.1.13] [--jobs 2] [pytest arguments]
 
 Without arguments for pytest these are all the tests of the runtime and of the interpreter, a few
-random kernels, and the release's side of the ranges of RM3xx, about five minutes of two cores for
-each release. `--older` leaves out the release that is installed here, which `pytest` alone tests.
-Two or more of `--jobs` processes share the tests of a release, so that none waits for the last.
+random kernels, and the release's side of the ranges of RM3xx: of many alike cases an older release
+runs a share, which takes two cores about three minutes. `--older` leaves out the release that is
+installed here, which `pytest` alone tests. Two or more of `--jobs` processes share the tests of a
+release, so that none waits for the last.
 
 Releases go to `.releases/` (or `--into`) without their dependencies and stay there; torch,
 numpy, z3-solver and the rest come from the environment that runs this.

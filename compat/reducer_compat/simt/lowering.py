@@ -94,7 +94,8 @@ class Lowered:
     """A kernel as TileLang hands it to code generation.
 
     `source` is the TileLang function (its parameters and their buffers), `host` the function that
-    checks the arguments and launches, `device` the kernels by name, `on` what runs them.
+    checks the arguments and launches, `device` the kernels by name, `on` what runs them. `text` is
+    the CUDA or HIP source that TileLang generates from them.
     """
 
     source: Any
@@ -102,6 +103,7 @@ class Lowered:
     device: Mapping[str, Any]
     tir: Tir
     on: Device
+    text: str
 
 
 def installed() -> tuple[Any, Any, Tir]:
@@ -165,7 +167,8 @@ def lower(func: Any, target: Any = None, pass_configs: Mapping[Any, Any] | None 
         artifact = tilelang.lower(source, target=chosen)
     host = [f for f in artifact.host_mod.functions.values() if isinstance(f, tir.module.PrimFunc)]
     device = {str(v.name_hint): f for v, f in artifact.device_mod.functions.items()}
-    return Lowered(source, _entry(host), device, tir, device_of(chosen))
+    text = str(artifact.kernel_source)
+    return Lowered(source, _entry(host), device, tir, device_of(chosen), text)
 
 
 def device_of(target: Any) -> Device:

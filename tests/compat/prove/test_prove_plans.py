@@ -14,6 +14,7 @@ from reducer_compat.passes.prove import Verdict, prove
 from tests.compat.counted import assert_counted, counting
 from tests.compat.lowering import body, source
 from tests.compat.prove.harness import patched
+from tests.compat.share import dealt
 from tests.compat.test_kernels import CASES
 from tests.kernels import Case
 
@@ -30,7 +31,9 @@ WIDE = ("two_widths", "gemv_16x128", "three_axes", "seeded", "row_sum_8x128_256"
 
 
 @pytest.mark.parametrize(
-    "case", [c for c in CASES if c.name.startswith(WIDE)], ids=lambda case: case.name
+    "case",
+    dealt([c for c in CASES if c.name.startswith(WIDE)], hands=3),
+    ids=lambda case: case.name,
 )
 def test_a_wide_plan_is_counted(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDUCER_COMPAT_PLAN", "wide")
@@ -39,7 +42,7 @@ def test_a_wide_plan_is_counted(case: Case, monkeypatch: pytest.MonkeyPatch) -> 
     assert_counted(verdicts)
 
 
-@pytest.mark.parametrize("name", ARGUMENTS)
+@pytest.mark.parametrize("name", dealt(ARGUMENTS, hands=2))
 def test_an_example_is_counted(name: str) -> None:
     factory = runpy.run_path(str(EXAMPLES / f"{name}.py"))[name]
     with counting() as verdicts:
@@ -50,9 +53,10 @@ def test_an_example_is_counted(name: str) -> None:
 SAME_CODE = ("two_widths", "gemv_16x128_128_2", "seeded", "pipelined_epochs", "equal_widths")
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 @pytest.mark.parametrize(
-    "case", [c for c in CASES if c.name.startswith(SAME_CODE)], ids=lambda case: case.name
+    ("case", "arch"),
+    dealt([c for c in CASES if c.name.startswith(SAME_CODE)], ("sm_80", "sm_90"), hands=5),
+    ids=lambda value: getattr(value, "name", value),
 )
 def test_counting_changes_no_line_of_code(case: Case, arch: str) -> None:
     """The names that contributions carry hinder no pass of TileLang, and are gone at the end."""

@@ -10,6 +10,7 @@ import pytest
 import tilelang.language as T
 
 from reducer_compat import simt
+from tests.compat.share import dealt
 
 from . import kernels as k
 
@@ -24,11 +25,14 @@ def test_several_kernels_in_one_function() -> None:
     np.testing.assert_array_equal(c, 2 * A + 1)
 
 
-@pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90"])
-@pytest.mark.parametrize(("m", "n"), [(64, 256), (100, 128)])
-def test_swizzled_tiles(target: str, m: int, n: int) -> None:
-    a = RNG.standard_normal((m, n)).astype("float16")
-    np.testing.assert_array_equal(simt.run(k.swizzled(m, n), a, target=target), a)
+@pytest.mark.parametrize(
+    ("shape", "target"),
+    dealt([(64, 256), (100, 128)], ("sm_75", "sm_80", "sm_90"), hands=3),
+    ids=str,
+)
+def test_swizzled_tiles(shape: tuple[int, int], target: str) -> None:
+    a = RNG.standard_normal(shape).astype("float16")
+    np.testing.assert_array_equal(simt.run(k.swizzled(*shape), a, target=target), a)
 
 
 def test_tma_stores_go_through_a_tensor_map_with_the_swizzle() -> None:

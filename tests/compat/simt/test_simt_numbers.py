@@ -11,6 +11,7 @@ import pytest
 import tilelang.language as T
 
 from reducer_compat import simt
+from tests.compat.share import dealt
 
 from . import kernels as k
 
@@ -214,9 +215,10 @@ def test_warp_reductions() -> None:
     np.testing.assert_array_equal(got, np.repeat(a.reshape(2, 32).sum(1), 32))
 
 
-@pytest.mark.parametrize("target", ["sm_75", "sm_80"])
-@pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(
+    ("dtype", "transposed", "target"),
+    dealt(("float16", "bfloat16"), (False, True), ("sm_75", "sm_80"), hands=3),
+)
 def test_tensor_core_products(dtype: str, transposed: bool, target: str) -> None:
     kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
     a = RNG.integers(-4, 4, (64, 64))
