@@ -57,7 +57,7 @@ class Bench:
             self._inputs = (case, case_inputs(this))
         inputs = self._inputs[1]
         if kernel is None:
-            self._loaded[variant] = _repeatable(lambda: this.reference(*inputs))
+            self._loaded[variant] = repeatable(lambda: this.reference(*inputs))
             return {"error": 0.0, "right": True}
         if not self._exact:
             self._exact = tuple(this.reference(*(tensor.double() for tensor in inputs)))
@@ -67,7 +67,7 @@ class Bench:
         kernel(*inputs, *outputs)
         torch.cuda.synchronize()
         error = max(map(relative_error, outputs, self._exact))
-        self._loaded[variant] = _repeatable(lambda: kernel(*inputs, *outputs))
+        self._loaded[variant] = repeatable(lambda: kernel(*inputs, *outputs))
         return {"error": error, "right": error <= this.tolerance}
 
     def time(self) -> Answer:
@@ -75,7 +75,7 @@ class Bench:
         times, problems = {}, {}
         for variant, loaded in list(self._loaded.items()):
             try:
-                times[variant] = _timed(loaded)
+                times[variant] = timed(loaded)
             except Exception as error:
                 if _is_broken():
                     raise
@@ -114,7 +114,7 @@ def relative_error(got: torch.Tensor, wanted: torch.Tensor) -> float:
     return float("inf") if difference != difference else difference / scale
 
 
-def _timed(loaded: Loaded) -> float:
+def timed(loaded: Loaded) -> float:
     """Microseconds of one launch, after one repetition that is not counted."""
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     loaded.repeat()
@@ -125,7 +125,7 @@ def _timed(loaded: Loaded) -> float:
     return float(start.elapsed_time(end) * 1000 / loaded.launches)
 
 
-def _repeatable(run: Callable[[], Any]) -> Loaded:
+def repeatable(run: Callable[[], Any]) -> Loaded:
     """`run` often enough for a measurement, as a CUDA graph where it can be captured."""
     for _ in range(3):
         run()

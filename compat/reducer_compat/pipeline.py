@@ -3,7 +3,7 @@
 before AddWrapperForSingleBufStore   collect, check, plan, carry, values
 around ProducerConsumerWarpSpecialized
                                      consumers (from 0.1.9 on)
-after  LayoutInference               participants, project, guard, pieces
+after  LayoutInference               transfers, participants, project, guard, pieces
 after  LowerTileOp                   emit, packed, occupancy, prove (what was planned, and what it
                                      became), residue, registers, producers, turns, epilogue
 around FlattenBuffer                 flatten; registers and producers, where TileLang tells warps
@@ -74,6 +74,7 @@ from reducer_compat.passes.residue import residue
 from reducer_compat.passes.sites import find_sites, is_fragment
 from reducer_compat.passes.specialized import is_specialized
 from reducer_compat.passes.split import rejoin
+from reducer_compat.passes.transfers import refuse_small
 from reducer_compat.passes.turns import part_turns
 from reducer_compat.passes.unpipeline import unpipeline
 from reducer_compat.passes.values import in_registers
@@ -161,8 +162,10 @@ def _inferred(func: Any) -> Any:
     if not ours(func):
         return func
     name = str(func.attrs["global_symbol"])
+    participants = int(func.attrs[ATTRIBUTE])
     refuse_withheld(func, name)
-    func = rejoin(func, name, int(func.attrs[ATTRIBUTE]))
+    refuse_small(func, name, participants)
+    func = rejoin(func, name, participants)
     return intend(pin(widened(guard(project(narrowed(func))))))
 
 

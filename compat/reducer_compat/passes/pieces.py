@@ -83,6 +83,18 @@ def widened(func: Any) -> Any:
     return tree.rewritten(func, enter)
 
 
+def in_pieces(copy: Any) -> int | None:
+    """How many pieces of 16 bytes a copy to shared memory has; None where it is not known to
+    come out in such."""
+    source, target = (_end(copy.args[side]) for side in range(2))
+    if source is None or target is None or source.extents != target.extents:
+        return None
+    widest = VECTOR_BYTES // load_bytes(source.load)
+    if not source.allows(widest) or not target.allows(widest):
+        return None
+    return math.prod(source.extents) // widest
+
+
 def _threads(func: Any) -> int | None:
     """The threads of a block, where they are one dimension and may all take part in a copy."""
     if tree.target_kind(func) != "cuda" or is_specialized(func):
