@@ -142,6 +142,8 @@ class _Reader:
     layouts: dict[int, Any] = field(default_factory=dict)
     flows: dict[int, Flow] = field(default_factory=dict)
     regions: list[tuple[int, int]] = field(default_factory=list)
+    delivered: set[int] = field(default_factory=set)
+    kept: dict[int, bool] = field(default_factory=dict)
     combines: dict[int, set[Op]] = field(default_factory=dict)
 
     # -- first walk: who writes what -------------------------------------------------------------
@@ -179,9 +181,6 @@ class _Reader:
             target.key, frozenset(sources), tuple(numbers), region is not None
         )
 
-    def _delivered(self, key: int) -> bool:
-        return any(data == key for data, _ in self.regions)
-
     def _waiting(self, stmt: Any, region: int | None) -> None:
         found = read_marker(stmt)
         if found is not None and found.kind == "partial":
@@ -202,7 +201,9 @@ class _Reader:
         tag = tags.finalize(stmt)
         if tag is None:
             return region
-        self.regions.append((tags.destination(stmt).key, tag.number))
+        key = tags.destination(stmt).key
+        self.regions.append((key, tag.number))
+        self.delivered.add(key)
         return tag.number
 
     def _launch(self, stmt: Any) -> None:
@@ -223,9 +224,12 @@ class _Reader:
         reached = self.combines
         for data, number in self.regions:
             reached.setdefault(data, set()).add(self.ends[number])
-        kept = self._kept()
-        while any(self._followed(flow, kept) for flow in self.flows.values()):
-            pass
+        flows = [
+            (flow, {self.ops[number] for number in flow.numbers}) for flow in self.flows.values()
+        ]
+        news = 1
+        while news:  # a round goes over all of them
+            news = sum(self._followed(flow, ops) for flow, ops in flows)
         for key in reached:
             if key in self.buffers:
                 self.store.memories[key] = self._memory(key, self.buffers[key])
@@ -234,26 +238,32 @@ class _Reader:
         for data, number in self.regions:
             self._destination(data, number)
 
-    def _followed(self, flow: Flow, kept: set[int]) -> bool:
-        """Take one flow into account; whether that was news."""
+    def _followed(self, flow: Flow, ops: set[Op]) -> bool:
+        """Take one flow into account, and what it adds to contributions of `ops`; whether that was
+        news."""
         reached, target = self.combines, flow.target
-        ops = {self.ops[number] for number in flow.numbers}
-        for key in flow.sources:
+        for key in flow.sources & reached.keys():
             # What a destination holds is final outside of its finalize.
-            if flow.closing or not self._delivered(key):
-                ops |= reached.get(key, set())
-        news = _grown(reached, target, ops)
+            if flow.closing or key not in self.delivered:
+                ops |= reached[key]
+        news = bool(ops) and _grown(reached, target, ops)
         if flow.closing and target in reached:
             # What is combined with contributions is one, or has to be the identity.
-            for key in flow.sources & kept:
-                news |= _grown(reached, key, reached[target])
+            for key in flow.sources:
+                if self._is_kept(key):
+                    news |= _grown(reached, key, reached[target])
         return news
 
-    def _kept(self) -> set[int]:
-        """The buffers of a block or a thread, and the variables that a `let` binds."""
-        lets = {flow.target for flow in self.flows.values()} - set(self.buffers)
-        scopes = {key: _memory_scope(buffer) for key, buffer in self.buffers.items()}
-        return lets | {key for key, scope in scopes.items() if scope not in ("", "global")}
+    def _is_kept(self, key: int) -> bool:
+        """Whether a key is of a buffer of a block or a thread, or of a variable of a `let`."""
+        known = self.kept.get(key)
+        if known is None:
+            if key in self.buffers:
+                known = _memory_scope(self.buffers[key]) not in ("", "global")
+            else:
+                known = any(flow.target == key for flow in self.flows.values())
+            self.kept[key] = known
+        return known
 
     def _memory(self, key: int, buffer: Any) -> Memory:
         shape = [constant(extent) for extent in buffer.shape]
@@ -316,7 +326,7 @@ class _Reader:
 
     def _value(self, stmt: Any, value: Any, ops: frozenset[Op]) -> Value:
         flow = self.flows[stmt.key]
-        mine = not flow.closing and not flow.numbers and self._delivered(flow.target)
+        mine = not flow.closing and not flow.numbers and flow.target in self.delivered
         try:
             return compile_value(self.store, value, ops)
         except NotCountedError:
@@ -366,7 +376,7 @@ class _Reader:
         """The memories a call gets that hold more than delivered results."""
         found = {node.buffer.data.key for node in nodes(call) if node.type == "BufferLoad"}
         found |= {node.key for node in nodes(call) if node.type == "Var"}
-        return (found & self.store.memories.keys()) - {data for data, _ in self.regions}
+        return (found & self.store.memories.keys()) - self.delivered
 
     def _batch(self, call: Any) -> Node | None:
         if call.name != "call_extern" or len(call.args) < 2:
