@@ -51,6 +51,8 @@ def items(array: Any) -> tuple[Any, ...]:
     """The elements of a TVM array, without its iterator in Python: that is ten times as slow."""
     size, element = _array()
     count = size(array)
+    if count < 2:
+        return (element(array, 0),) if count else ()
     return tuple(map(element, repeat(array, count), range(count)))
 
 
@@ -152,7 +154,7 @@ def replaced(stmt: Stmt, replace: Callable[[Any], Any], *kinds: str) -> Stmt:
 
 def is_launch(stmt: Stmt) -> bool:
     """Whether a statement binds an index of blocks or threads."""
-    return isinstance(stmt, adapter().tir.AttrStmt) and stmt.attr_key == "thread_extent"
+    return type(stmt) is adapter().tir.AttrStmt and stmt.attr_key == "thread_extent"
 
 
 def thread_launch(body: Stmt) -> Stmt | None:
@@ -175,7 +177,7 @@ def target_kind(func: Any) -> str:
 
 def callee(expr: Expr) -> str:
     """The name of the operation that a call is of; empty for anything else."""
-    return str(getattr(expr.op, "name", "")) if isinstance(expr, adapter().tir.Call) else ""
+    return str(getattr(expr.op, "name", "")) if type(expr) is adapter().tir.Call else ""
 
 
 def operation(expr: Expr) -> str:
@@ -198,7 +200,7 @@ def nothing() -> Stmt:
 
 def is_nothing(stmt: Stmt) -> bool:
     tir = adapter().tir
-    return isinstance(stmt, tir.Evaluate) and isinstance(stmt.value, tir.IntImm)
+    return type(stmt) is tir.Evaluate and type(stmt.value) is tir.IntImm
 
 
 def sequence(parts: Any, span: Any = None) -> Stmt:
@@ -206,7 +208,7 @@ def sequence(parts: Any, span: Any = None) -> Stmt:
     tir = adapter().tir
     flat: list[Stmt] = []
     for part in parts:
-        if isinstance(part, tir.SeqStmt):
+        if type(part) is tir.SeqStmt:
             flat.extend(items(part.seq))
         elif not is_nothing(part):
             flat.append(part)
@@ -277,4 +279,4 @@ def constant(expr: Expr) -> int | None:
     """The value of an integer constant, or None."""
     if isinstance(expr, int):
         return expr
-    return int(expr.value) if isinstance(expr, adapter().tir.IntImm) else None
+    return int(expr.value) if type(expr) is adapter().tir.IntImm else None

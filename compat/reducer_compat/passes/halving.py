@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from reducer_compat import marker, monoids, tree
@@ -50,6 +51,7 @@ class Combined:
     only: tuple[Any, ...]
 
 
+@lru_cache(maxsize=256)
 def padded(slots: int, lanes: int) -> int:
     """How many partials to keep so that `slots` of them are combined over `lanes` most cheaply.
 
@@ -137,7 +139,7 @@ def on_target(func: Any) -> Any:
     cuda = tree.target_kind(func) == "cuda"
 
     def enter(stmt: Any) -> Any:
-        if not isinstance(stmt, adapter().tir.AttrStmt) or str(stmt.attr_key) != HALVED:
+        if type(stmt) is not adapter().tir.AttrStmt or str(stmt.attr_key) != HALVED:
             return None
         return _exchanged(stmt) if cuda else stmt.body
 

@@ -68,7 +68,7 @@ def widened(func: Any) -> Any:
     layouts: dict[Pieces, Any] = {}
 
     def enter(stmt: Any) -> Any:
-        if isinstance(stmt, adapter().tir.IfThenElse) and _chooses_threads(stmt, func):
+        if type(stmt) is adapter().tir.IfThenElse and _chooses_threads(stmt, func):
             return stmt
         found = _better(stmt, threads)
         if found is None:

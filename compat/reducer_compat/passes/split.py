@@ -97,6 +97,6 @@ def _adds(stmt: Any, data: Any) -> bool:
     found = marker.read(stmt)
     if found is not None:
         return found.kind == "partial" and bool(found.args[1].buffer.data.same_as(data))
-    if not isinstance(stmt, tir.BufferStore) or not stmt.buffer.data.same_as(data):
+    if type(stmt) is not tir.BufferStore or not stmt.buffer.data.same_as(data):
         return False
     return any(load.buffer.data.same_as(data) for load in tree.loads(stmt.value))
