@@ -112,7 +112,11 @@ def lower_markers(func: Any) -> Any:
     if ladder.gave_up(Feature.PIPELINED):
         func = unpipeline(func)
     collected = collect(func)
-    check(collected)
+    try:
+        check(collected)
+    except ReducerError:
+        check(collect(func, spelled=True))
+        raise
     foresee(func, collected)
     refuse_nested(func, collected.kernel)
     func = normalize(func)
@@ -122,7 +126,8 @@ def lower_markers(func: Any) -> Any:
     if choose(func, collected, sites):
         return to_native(func, collected)
     carried = carry(tagged, collected, sites, plan(collected, sites))
-    carried = in_registers(carried, collected.kernel)
+    if collected.pipelined:
+        carried = in_registers(carried, collected.kernel)
     return keep(carried.with_attr(ATTRIBUTE, collected.threads), tagged.body)
 
 
