@@ -1,7 +1,7 @@
 """Where the passes run: around six passes of TileLang that every release has.
 
 before AddWrapperForSingleBufStore   collect, check, plan, carry, values
-after  LayoutInference               participants, project, guard, pieces
+after  LayoutInference               participants, project, guard, settle
 after  LowerTileOp                   emit, packed, occupancy, prove (what was planned, and what it
                                      became), residue, registers, producers, turns, epilogue
 around FlattenBuffer                 flatten
@@ -48,7 +48,6 @@ from reducer_compat.passes.normalize import normalize
 from reducer_compat.passes.occupancy import crowded
 from reducer_compat.passes.packed import packed
 from reducer_compat.passes.participants import narrowed
-from reducer_compat.passes.pieces import widened
 from reducer_compat.passes.plan import plan
 from reducer_compat.passes.producers import leave_issuing
 from reducer_compat.passes.project import project
@@ -58,7 +57,6 @@ from reducer_compat.passes.prove import (
     intend,
     intended,
     keep,
-    pin,
     prove,
     remember,
     tag,
@@ -66,9 +64,10 @@ from reducer_compat.passes.prove import (
 from reducer_compat.passes.recognize import uses_reducers
 from reducer_compat.passes.registers import share_registers
 from reducer_compat.passes.residue import residue
+from reducer_compat.passes.settle import settled
 from reducer_compat.passes.sites import find_sites, is_fragment
 from reducer_compat.passes.specialized import is_specialized
-from reducer_compat.passes.split import rejoin
+from reducer_compat.passes.split import refuse_divided
 from reducer_compat.passes.turns import part_turns
 from reducer_compat.passes.unpipeline import unpipeline
 from reducer_compat.passes.values import in_registers
@@ -147,8 +146,8 @@ def _inferred(func: Any) -> Any:
         return func
     name = str(func.attrs["global_symbol"])
     refuse_withheld(func, name)
-    func = rejoin(func, name, int(func.attrs[ATTRIBUTE]))
-    return intend(pin(widened(guard(project(narrowed(func))))))
+    refuse_divided(func, name, int(func.attrs[ATTRIBUTE]))
+    return intend(settled(guard(project(narrowed(func)))))
 
 
 def after_lowering(original: Any, mod: Any) -> Any:

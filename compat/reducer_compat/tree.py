@@ -6,7 +6,7 @@ so kernels without reducers would pay for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import repeat
 from operator import is_
@@ -16,6 +16,8 @@ from reducer_compat.adapter import adapter
 
 Stmt = Any
 Expr = Any
+#: What becomes of a statement, by a function that goes on inside; None where it stays.
+Enter = Callable[[Stmt, Callable[[Stmt], Stmt]], Stmt | None]
 
 
 @lru_cache(maxsize=1)
@@ -150,6 +152,27 @@ def replaced(stmt: Stmt, replace: Callable[[Any], Any], *kinds: str) -> Stmt:
     tir = adapter().tir
     family = tir.__name__.rsplit(".", 1)[-1]
     return tir.stmt_functor.ir_transform(stmt, None, replace, [f"{family}.{k}" for k in kinds])
+
+
+def rewritten_by(func: Any, *rewritings: Mapping[type, Enter]) -> Any:
+    """A kernel with several rewritings in one walk; the same kernel where nothing changes.
+
+    A rewriting says what becomes of the statements of some classes, and is told how the walk goes
+    on inside. No statement may be one for two of them.
+    """
+    found: dict[type, list[Enter]] = {}
+    for rewriting in rewritings:
+        for kind, enter in rewriting.items():
+            found.setdefault(kind, []).append(enter)
+
+    def inside(stmt: Stmt) -> Stmt:
+        return transform(stmt, first_of)
+
+    def first_of(stmt: Stmt) -> Stmt | None:
+        made = (enter(stmt, inside) for enter in found.get(type(stmt), ()))
+        return next((one for one in made if one is not None), None)
+
+    return rewritten(func, first_of) if found else func
 
 
 def is_launch(stmt: Stmt) -> bool:
