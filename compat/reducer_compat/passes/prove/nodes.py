@@ -342,7 +342,8 @@ class Finalize(Node):
             self.body.run(machine, lanes)
         ids = []
         for axis, code in enumerate(self.codes):
-            value = np.unique(code.run(lanes))
+            found = code.run(lanes)
+            value = np.unique(found) if isinstance(found, np.ndarray) else np.array([found])
             if len(value) != 1:
                 raise NotCountedError("threads finalize different epochs at once")
             hit = machine.counts(("finalize", self.number, axis), self.place, value)

@@ -150,20 +150,22 @@ class _Reader:
 
     def survey(self, stmt: Any, region: int | None) -> None:
         """Note buffers, layouts, and what flows from where to where."""
-        kind = stmt.type
-        if kind == "BufferStore":
-            self._flow(stmt, stmt.buffer.data, stmt.value, region)
-            self.buffers.setdefault(stmt.buffer.data.key, stmt.buffer)
-        elif kind in ("LetStmt", "Bind"):
-            self._flow(stmt, stmt.var, stmt.value, region)
-        elif kind == "Evaluate":
-            self._waiting(stmt, region)
-        elif kind in ("Block", "SBlock"):
-            self._block(stmt)
-        elif kind == "AttrStmt":
-            region = self._attribute(stmt, region)
-        for child in stmt.children:
-            self.survey(child, region)
+        waiting = [(stmt, region)]
+        while waiting:
+            stmt, region = waiting.pop()
+            kind = stmt.type
+            if kind == "AttrStmt":
+                region = self._attribute(stmt, region)
+            elif kind in _SURVEYS:
+                _SURVEYS[kind](self, stmt, region)
+            waiting += [(child, region) for child in stmt.children[::-1]]
+
+    def _store(self, stmt: Any, region: int | None) -> None:
+        self._flow(stmt, stmt.buffer.data, stmt.value, region)
+        self.buffers.setdefault(stmt.buffer.data.key, stmt.buffer)
+
+    def _let(self, stmt: Any, region: int | None) -> None:
+        self._flow(stmt, stmt.var, stmt.value, region)
 
     def _flow(self, stmt: Any, target: Any, value: Any, region: int | None) -> None:
         sources: set[int] = set()
@@ -188,7 +190,7 @@ class _Reader:
             self.buffers.setdefault(buffer.data.key, buffer)
             self._flow(stmt, buffer.data, found.args[3], region)
 
-    def _block(self, block: Any) -> None:
+    def _block(self, block: Any, region: int | None) -> None:
         for buffer in block.alloc_buffers:
             self.buffers[buffer.data.key] = buffer
         layouts = block.annotations.get("layout_map") if block.annotations else None
@@ -374,8 +376,12 @@ class _Reader:
 
     def _mentioned(self, call: Any) -> set[int]:
         """The memories a call gets that hold more than delivered results."""
-        found = {node.buffer.data.key for node in nodes(call) if node.type == "BufferLoad"}
-        found |= {node.key for node in nodes(call) if node.type == "Var"}
+        found = set()
+        for node in nodes(call):
+            if node.type == "BufferLoad":
+                found.add(node.buffer.data.key)
+            elif node.type == "Var":
+                found.add(node.key)
         return (found & self.store.memories.keys()) - self.delivered
 
     def _batch(self, call: Any) -> Node | None:
@@ -521,6 +527,15 @@ def _matters(node: Node | None) -> bool:
         return False
     return not isinstance(node, Sequence) or any(map(_matters, node.parts))
 
+
+_SURVEYS: dict[str, Callable[[_Reader, Any, int | None], None]] = {
+    "BufferStore": _Reader._store,
+    "LetStmt": _Reader._let,
+    "Bind": _Reader._let,
+    "Evaluate": _Reader._waiting,
+    "Block": _Reader._block,
+    "SBlock": _Reader._block,
+}
 
 _BUILDERS: dict[str, Callable[[_Reader, Any], Node | None]] = {
     "BufferStore": _Reader.assign,
