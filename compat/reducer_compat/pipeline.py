@@ -111,11 +111,7 @@ def lower_markers(func: Any) -> Any:
     if ladder.gave_up(Feature.PIPELINED):
         func = unpipeline(func)
     collected = collect(func)
-    try:
-        check(collected)
-    except ReducerError:
-        check(collect(func, spelled=True))
-        raise
+    check(collected)
     foresee(func, collected)
     refuse_nested(func, collected.kernel)
     func = normalize(func)

@@ -107,13 +107,12 @@ class Collected:
         return tuple(Timeline(r.name, tuple(r.events), kernel) for r in self.reducers)
 
 
-def collect(func: Any, spelled: bool = False) -> Collected:
+def collect(func: Any) -> Collected:
     """Read all reducers of `func`.
 
-    Args:
-        spelled: whether to print contributions, which messages alone show: TVM's printer is slow.
+    Contributions have no text: TVM's printer is slow, and no rule of `check` asks for it.
     """
-    reader = _Reader(str(func.attrs["global_symbol"]) if func.attrs else "", spelled)
+    reader = _Reader(str(func.attrs["global_symbol"]) if func.attrs else "")
     reader.visit(func.body, ())
     return Collected(
         reader.kernel,
@@ -128,9 +127,8 @@ def collect(func: Any, spelled: bool = False) -> Collected:
 class _Reader:
     """One walk over the kernel, in program order, that keeps the control flow around it."""
 
-    def __init__(self, kernel: str, spelled: bool) -> None:
+    def __init__(self, kernel: str) -> None:
         self.kernel = kernel
-        self.spelled = spelled
         self.reducers: list[Reducer] = []
         self.thread: Any = None
         self.threads = 1
@@ -279,7 +277,6 @@ class _Reader:
             form=UpdateForm[found.text(1)],
             combine=None if combine == marker.NONE else Op[combine],
             indices=tuple(_index(index) for index in found.args[5:]),
-            contribution=str(found.args[4]) if self.spelled else "",
             contribution_dtype=str(found.args[4].dtype),
         )
         self._add(reducer, event, where)
