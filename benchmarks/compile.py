@@ -42,7 +42,7 @@ from reducer_compat.errors import ReducerError
 
 RATIO_LIMIT, SHARE_LIMIT = 1.10, 0.05
 #: The passes that check what the others made: they name contributions and count them.
-COUNTING = frozenset({"tag", "keep", "pin", "intend", "prove", "forget"})
+COUNTING = frozenset({"tag", "keep", "intend", "prove", "forget"})
 
 
 def copy_and_scale() -> Any:

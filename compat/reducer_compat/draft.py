@@ -8,7 +8,7 @@ has the part of a `PrimFunc` that they use, and remembers its statements for the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -37,7 +37,7 @@ class Draft:
         return tuple(tree.walk(self.body))
 
     def with_body(self, body: Any) -> Draft:
-        return replace(self, body=body)
+        return Draft(self.original, self.begun, body, self.attrs)
 
     def with_attr(self, name: str, value: Any) -> Draft:
         return self._with({**self.attrs, name: value})
@@ -47,7 +47,7 @@ class Draft:
 
     def _with(self, attrs: Mapping[str, Any]) -> Draft:
         """The same body, with its statements if they are known, under other attributes."""
-        changed = replace(self, attrs=attrs)
+        changed = Draft(self.original, self.begun, self.body, attrs)
         if "statements" in self.__dict__:
             changed.__dict__["statements"] = self.statements
         return changed

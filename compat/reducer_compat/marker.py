@@ -20,8 +20,7 @@ to a wrong number.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 from reducer_compat import tree
@@ -31,7 +30,7 @@ PREFIX = "reducer_compat."
 NONE = "-"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)
 class Marker:
     """A marker read back from TIR. `target` is a buffer, where the first operand names one.
 
@@ -40,12 +39,15 @@ class Marker:
 
     kind: str
     call: Any
+    _args: tuple[Any, ...] | None = field(default=None, init=False)
 
-    @cached_property
+    @property
     def args(self) -> tuple[Any, ...]:
         """The operands after the name."""
-        args = self.call.args
-        return (args if type(args) is tuple else tree.items(args))[1:]
+        if self._args is None:
+            args = self.call.args
+            self._args = (args if type(args) is tuple else tree.items(args))[1:]
+        return self._args
 
     @property
     def target(self) -> Any:
@@ -85,9 +87,10 @@ def call_marker(call: Any) -> Marker | None:
     if type(call) is not tir.Call:
         return None
     first = tree.first(call.args)
-    if type(first) is not tir.StringImm or not str(first.value).startswith(PREFIX):
+    if type(first) is not tir.StringImm:
         return None
-    return Marker(str(first.value)[len(PREFIX) :], call)
+    name = str(first.value)
+    return Marker(name[len(PREFIX) :], call) if name.startswith(PREFIX) else None
 
 
 def operands(values: Sequence[Any]) -> list[Any]:

@@ -3,7 +3,7 @@
 before AddWrapperForSingleBufStore   collect, check, plan, carry, values
 around ProducerConsumerWarpSpecialized
                                      consumers (from 0.1.9 on)
-after  LayoutInference               transfers, participants, project, guard, pieces
+after  LayoutInference               transfers, participants, project, guard, settle
 after  LowerTileOp                   emit, packed, occupancy, prove (what was planned, and what it
                                      became), residue, registers, producers, turns, epilogue
 around FlattenBuffer                 flatten; registers and producers, where TileLang tells warps
@@ -53,7 +53,6 @@ from reducer_compat.passes.normalize import normalize
 from reducer_compat.passes.occupancy import crowded
 from reducer_compat.passes.packed import packed
 from reducer_compat.passes.participants import narrowed
-from reducer_compat.passes.pieces import widened
 from reducer_compat.passes.plan import plan
 from reducer_compat.passes.producers import leave_issuing
 from reducer_compat.passes.project import project
@@ -63,7 +62,6 @@ from reducer_compat.passes.prove import (
     intend,
     intended,
     keep,
-    pin,
     prove,
     remember,
     tag,
@@ -71,9 +69,10 @@ from reducer_compat.passes.prove import (
 from reducer_compat.passes.recognize import uses_reducers
 from reducer_compat.passes.registers import share_registers
 from reducer_compat.passes.residue import residue
+from reducer_compat.passes.settle import settled
 from reducer_compat.passes.sites import find_sites, is_fragment
 from reducer_compat.passes.specialized import is_specialized
-from reducer_compat.passes.split import rejoin
+from reducer_compat.passes.split import refuse_divided
 from reducer_compat.passes.transfers import refuse_small
 from reducer_compat.passes.turns import part_turns
 from reducer_compat.passes.unpipeline import unpipeline
@@ -128,7 +127,8 @@ def lower_markers(func: Any) -> Any:
     if choose(func, collected, sites):
         return to_native(func, collected)
     carried = carry(tagged, collected, sites, plan(collected, sites))
-    carried = in_registers(carried, collected.kernel)
+    if collected.pipelined:
+        carried = in_registers(carried, collected.kernel)
     return keep(carried.with_attr(ATTRIBUTE, collected.threads), tagged.body)
 
 
@@ -165,8 +165,8 @@ def _inferred(func: Any) -> Any:
     participants = int(func.attrs[ATTRIBUTE])
     refuse_withheld(func, name)
     refuse_small(func, name, participants)
-    func = rejoin(func, name, participants)
-    return intend(pin(widened(guard(project(narrowed(func))))))
+    refuse_divided(func, name, participants)
+    return intend(settled(guard(project(narrowed(func)))))
 
 
 def after_lowering(original: Any, mod: Any) -> Any:

@@ -130,6 +130,7 @@ def _descend(lower: Callable[[], Any], given: tuple[Any, ...], rung: Rung) -> tu
         Exception: what it raised on the last rung.
     """
 
+    @functools.cache
     def names() -> tuple[str, ...]:
         return tuple(str(name.name_hint) for name, _ in _with_reducers(given))
 

@@ -6,7 +6,7 @@ so kernels without reducers would pay for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import repeat
 from operator import is_
@@ -16,6 +16,8 @@ from reducer_compat.adapter import adapter
 
 Stmt = Any
 Expr = Any
+#: What becomes of a statement, by a function that goes on inside; None where it stays.
+Enter = Callable[[Stmt, Callable[[Stmt], Stmt]], Stmt | None]
 
 
 @lru_cache(maxsize=1)
@@ -51,6 +53,8 @@ def items(array: Any) -> tuple[Any, ...]:
     """The elements of a TVM array, without its iterator in Python: that is ten times as slow."""
     size, element = _array()
     count = size(array)
+    if count < 2:
+        return (element(array, 0),) if count else ()
     return tuple(map(element, repeat(array, count), range(count)))
 
 
@@ -150,9 +154,30 @@ def replaced(stmt: Stmt, replace: Callable[[Any], Any], *kinds: str) -> Stmt:
     return tir.stmt_functor.ir_transform(stmt, None, replace, [f"{family}.{k}" for k in kinds])
 
 
+def rewritten_by(func: Any, *rewritings: Mapping[type, Enter]) -> Any:
+    """A kernel with several rewritings in one walk; the same kernel where nothing changes.
+
+    A rewriting says what becomes of the statements of some classes, and is told how the walk goes
+    on inside. No statement may be one for two of them.
+    """
+    found: dict[type, list[Enter]] = {}
+    for rewriting in rewritings:
+        for kind, enter in rewriting.items():
+            found.setdefault(kind, []).append(enter)
+
+    def inside(stmt: Stmt) -> Stmt:
+        return transform(stmt, first_of)
+
+    def first_of(stmt: Stmt) -> Stmt | None:
+        made = (enter(stmt, inside) for enter in found.get(type(stmt), ()))
+        return next((one for one in made if one is not None), None)
+
+    return rewritten(func, first_of) if found else func
+
+
 def is_launch(stmt: Stmt) -> bool:
     """Whether a statement binds an index of blocks or threads."""
-    return isinstance(stmt, adapter().tir.AttrStmt) and stmt.attr_key == "thread_extent"
+    return type(stmt) is adapter().tir.AttrStmt and stmt.attr_key == "thread_extent"
 
 
 def thread_launch(body: Stmt) -> Stmt | None:
@@ -175,7 +200,7 @@ def target_kind(func: Any) -> str:
 
 def callee(expr: Expr) -> str:
     """The name of the operation that a call is of; empty for anything else."""
-    return str(getattr(expr.op, "name", "")) if isinstance(expr, adapter().tir.Call) else ""
+    return str(getattr(expr.op, "name", "")) if type(expr) is adapter().tir.Call else ""
 
 
 def operation(expr: Expr) -> str:
@@ -198,7 +223,7 @@ def nothing() -> Stmt:
 
 def is_nothing(stmt: Stmt) -> bool:
     tir = adapter().tir
-    return isinstance(stmt, tir.Evaluate) and isinstance(stmt.value, tir.IntImm)
+    return type(stmt) is tir.Evaluate and type(stmt.value) is tir.IntImm
 
 
 def sequence(parts: Any, span: Any = None) -> Stmt:
@@ -206,7 +231,7 @@ def sequence(parts: Any, span: Any = None) -> Stmt:
     tir = adapter().tir
     flat: list[Stmt] = []
     for part in parts:
-        if isinstance(part, tir.SeqStmt):
+        if type(part) is tir.SeqStmt:
             flat.extend(items(part.seq))
         elif not is_nothing(part):
             flat.append(part)
@@ -277,4 +302,4 @@ def constant(expr: Expr) -> int | None:
     """The value of an integer constant, or None."""
     if isinstance(expr, int):
         return expr
-    return int(expr.value) if isinstance(expr, adapter().tir.IntImm) else None
+    return int(expr.value) if type(expr) is adapter().tir.IntImm else None

@@ -11,8 +11,9 @@ import pytest
 import tilelang.language as T
 
 import reducer_compat
-from reducer_compat import ReducerError, pipeline, simt
+from reducer_compat import ReducerError, simt
 from reducer_compat.adapter import adapter
+from reducer_compat.passes import settle
 from tests.compat.lowering import body, compiled, source
 from tests.compat.share import dealt
 from tests.kernels.case import numpy_dtype
@@ -150,7 +151,7 @@ def test_tiles_of_more_axes_are_right(shape: tuple[int, ...], dtype: str) -> Non
 def changed(kernel: Callable[[], Any], arch: str, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether the pass makes a difference to the code of a kernel."""
     text = body(source(kernel(), arch))
-    monkeypatch.setattr(pipeline, "widened", lambda func: func)
+    monkeypatch.setattr(settle, "widened", lambda func: {})
     return text != body(source(kernel(), arch))
 
 
@@ -264,6 +265,6 @@ def test_a_layout_of_ours_stops_no_kernel(
     try:
         check(kernel, (tile[0], 3 * tile[1]), "float16", "sm_80")
     except ReducerError:
-        monkeypatch.setattr(pipeline, "widened", lambda func: func)
+        monkeypatch.setattr(settle, "widened", lambda func: {})
         with pytest.raises(ReducerError):
             source(kernel)

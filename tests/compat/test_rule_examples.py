@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,13 @@ import pytest
 from reducer_compat import ReducerError, simt
 from reducer_compat.adapter import adapter
 from reducer_migrate.engine import Options, analyse
+from reducer_migrate.frontend import build
 from reducer_migrate.source import Source
 from reducer_rules import Rule
 from reducer_rules.catalogue import rules
-from reducer_rules.release import Release
+from reducer_rules.release import NATIVE_V2, Release
+from reducer_rules.rule import Target
+from reducer_rules.timeline import Event, Update
 from tests.compat.share import dealt
 from tests.rules.test_examples import module
 
@@ -159,6 +164,27 @@ def test_several_epochs_of_one_allocation_compile(name: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("name", dealt(filter(traceable, examples("valid")), hands=3))
 def test_a_valid_example_compiles(name: str, tmp_path: Path) -> None:
     lower(tmp_path / "example.py", examples("valid")[name])
+
+
+@pytest.mark.parametrize("each", semantic(), ids=lambda each: str(each.code))
+def test_no_rule_asks_for_the_text_of_a_contribution(each: Rule) -> None:
+    """`collect` leaves it out."""
+    target = Target(release=NATIVE_V2, compat=True)
+    found = []
+    for example in each.invalid:
+        text = module(example)
+        for reducer in build(Source.of(text), ast.parse(text)).reducers:
+            timeline = reducer.timeline
+            events = tuple(map(_without_text, timeline.events))
+            found += each.check(timeline, target)
+            assert list(each.check(replace(timeline, events=events), target)) == list(
+                each.check(timeline, target)
+            )
+    assert found
+
+
+def _without_text(event: Event) -> Event:
+    return replace(event, contribution="") if isinstance(event, Update) else event
 
 
 def test_every_rule_is_shown_or_said_why_not() -> None:

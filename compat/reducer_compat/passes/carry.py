@@ -8,6 +8,7 @@ finalize open and close an epoch (`collective`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from reducer_compat import marker, tree
@@ -25,7 +26,7 @@ from reducer_compat.passes.collective import (
 )
 from reducer_compat.passes.participants import is_pipelined, participating
 from reducer_compat.passes.plan import Plan
-from reducer_compat.passes.sites import LAYOUT, Rows, Site, rows_of
+from reducer_compat.passes.sites import LAYOUT, Rows, Site, is_fragment, rows_of
 from reducer_rules.timeline import Init
 
 
@@ -35,20 +36,18 @@ def carry(func: Any, collected: Collected, sites: tuple[Site, ...], plans: tuple
         collected,
         sites,
         storages(plans, collected.rows),
-        hold.floating(func.body),
-        any(is_pipelined(stmt) for stmt in tree.walk(func.body)),
+        func.body,
+        collected.pipelined,
     )
-    body = tree.transform(func.body, carrier.enter)
-    body = tree.transform(body, carrier.allocate)
-    return func.with_body(body)
+    return func.with_body(tree.transform(func.body, carrier.enter))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Carrier:
     collected: Collected
     sites: tuple[Site, ...]
     storages: tuple[Storage, ...]
-    floating: tuple[Any, ...]
+    body: Any
     exposed: bool
     registers: list[tuple[Any, Any]] = field(default_factory=list)
     exchanged: list[Any] = field(default_factory=list)
@@ -60,6 +59,8 @@ class _Carrier:
         found = marker.read(stmt)
         if found is not None:
             return self._marker(found)
+        if type(stmt) is adapter().block:
+            return self._block(stmt)
         if type(stmt) is not adapter().tir.For:
             return None
         if self.exposed and is_pipelined(stmt):
@@ -75,18 +76,19 @@ class _Carrier:
             return spread_out
         return participating(self.collected.thread, self.collected.threads, spread_out)
 
-    def allocate(self, stmt: Any) -> Any:
-        if type(stmt) is not adapter().block:
-            return None
-        mine = [s for s in self.storages if _holds(stmt.alloc_buffers, s.reducer.buffer)]
-        body = tree.transform(stmt.body, self.allocate)
+    def _block(self, stmt: Any) -> Any:
+        """A block, with the buffers that its statements use by now in place of its reducers."""
+        before = stmt.body
+        body = tree.transform(before, self.enter)
+        allocated = tree.items(stmt.alloc_buffers)
+        mine = [s for s in self.storages if _holds(allocated, s.reducer.buffer)]
         if not mine:
-            return None if body.same_as(stmt.body) else adapter().block_copy(stmt, body=body)
+            return stmt if body is before else adapter().block_copy(stmt, body=body)
         gone = [s.reducer.buffer for s in mine if not s.reducer.in_place]
-        kept = [b for b in stmt.alloc_buffers if not _holds(gone, b)]
+        kept = [b for b in allocated if not _holds(gone, b)]
         added = [buffer for s in mine for buffer in s.buffers]
         added += [s.exchange for s in mine if _holds(self.exchanged, s.exchange)]
-        added += [b for owner, b in self.registers if _holds(stmt.alloc_buffers, owner)]
+        added += [b for owner, b in self.registers if _holds(allocated, owner)]
         return adapter().block_copy(stmt, body=body, alloc_buffers=[*kept, *added])
 
     def _marker(self, found: Marker) -> Any:
@@ -111,7 +113,11 @@ class _Carrier:
         )
 
     def _floats(self, dst: Any) -> bool:
-        return any(data.same_as(dst.data) for data in self.floating)
+        return is_fragment(dst) and any(data.same_as(dst.data) for data in self._floating)
+
+    @cached_property
+    def _floating(self) -> tuple[Any, ...]:
+        return hold.floating(self.body)
 
     def _waiting(self, stmt: Any) -> Any:
         """The marker of an update that waits, as a store: passes see that it writes the partial."""

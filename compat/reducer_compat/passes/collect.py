@@ -86,7 +86,8 @@ class Collected:
 
     `thread` is the thread variable, and `threads` the number of participants: all the threads
     along threadIdx.x that the kernel's author asked for. Warp specialization adds producers later,
-    elsewhere. `rows` are the variables of threadIdx.y and threadIdx.z, where they have an extent.
+    elsewhere. `rows` are the variables of threadIdx.y and threadIdx.z, where they have an extent;
+    `pipelined` says whether there is a `T.Pipelined` loop.
     """
 
     kernel: str
@@ -94,6 +95,7 @@ class Collected:
     thread: Any
     threads: int
     rows: tuple[Any, ...] = ()
+    pipelined: bool = False
 
     def of(self, buffer: Any) -> Reducer | None:
         """The reducer that `buffer` is, or None."""
@@ -106,7 +108,10 @@ class Collected:
 
 
 def collect(func: Any) -> Collected:
-    """Read all reducers of `func`."""
+    """Read all reducers of `func`.
+
+    Contributions have no text: TVM's printer is slow, and no rule of `check` asks for it.
+    """
     reader = _Reader(str(func.attrs["global_symbol"]) if func.attrs else "")
     reader.visit(func.body, ())
     return Collected(
@@ -115,6 +120,7 @@ def collect(func: Any) -> Collected:
         reader.thread,
         reader.threads,
         tuple(reader.rows),
+        reader.pipelined,
     )
 
 
@@ -127,6 +133,7 @@ class _Reader:
         self.thread: Any = None
         self.threads = 1
         self.rows: list[Any] = []
+        self.pipelined = False
         self._idents = itertools.count()
         self._thread_vars: list[Any] = []
         self._line = ""
@@ -179,6 +186,7 @@ class _Reader:
 
     def _loop(self, stmt: Any, context: Context) -> None:
         kind = loop_kind(stmt)
+        self.pipelined = self.pipelined or kind is LoopKind.PIPELINED
         loops, body = parallel_nest(stmt) if kind is LoopKind.PARALLEL else ([stmt], stmt.body)
         if kind is LoopKind.PARALLEL:
             self._thread_vars.extend(loop.loop_var for loop in loops)
@@ -269,7 +277,6 @@ class _Reader:
             form=UpdateForm[found.text(1)],
             combine=None if combine == marker.NONE else Op[combine],
             indices=tuple(_index(index) for index in found.args[5:]),
-            contribution=str(found.args[4]),
             contribution_dtype=str(found.args[4].dtype),
         )
         self._add(reducer, event, where)
@@ -371,7 +378,7 @@ def _fill(seed: Any) -> Fill | None:
         return None
     tir = adapter().tir
     inner = seed
-    while isinstance(inner, tir.Cast):
+    while type(inner) is tir.Cast:
         inner = inner.value
     number = (
         getattr(inner, "value", None) if isinstance(inner, (tir.IntImm, tir.FloatImm)) else None
@@ -396,7 +403,7 @@ def parallel_nest(loop: Any) -> tuple[list[Any], Any]:
     """The directly nested `T.Parallel` loops from `loop` inwards, and the body of the last."""
     tir = adapter().tir
     nest, body = [loop], loop.body
-    while isinstance(body, tir.For) and body.kind == tir.ForKind.PARALLEL:
+    while type(body) is tir.For and body.kind == tir.ForKind.PARALLEL:
         nest.append(body)
         body = body.body
     return nest, body

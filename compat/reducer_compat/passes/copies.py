@@ -80,9 +80,9 @@ def refuse_interleaved(func: Any, kernel: str) -> None:
 def _repeated(stmt: Any, times: int) -> Iterator[tuple[Any, int]]:
     """The tensor copies in a statement, and how often each is written out."""
     tir = adapter().tir
-    if isinstance(stmt, tir.Evaluate):
+    if type(stmt) is tir.Evaluate:
         yield from ((call, times) for call in _tensor_copies(stmt))
-    elif isinstance(stmt, tir.For) and stmt.kind == tir.ForKind.UNROLLED:
+    elif type(stmt) is tir.For and stmt.kind == tir.ForKind.UNROLLED:
         times *= tree.constant(stmt.extent) or 1
     for child in tree.children(stmt):
         yield from _repeated(child, times)

@@ -71,7 +71,7 @@ def _is_doubtful(node: Any) -> bool:
         if isinstance(inner, tir.Add | tir.Sub):
             if any(tree.constant(term) is not None for term in (inner.a, inner.b)):
                 return True
-        elif isinstance(inner, tir.FloorMod):
+        elif type(inner) is tir.FloorMod:
             modulus = tree.constant(inner.b)
             if not divisor or modulus is None or modulus % divisor:
                 return True
@@ -98,7 +98,7 @@ def _variables(body: Any) -> Iterator[tuple[Any, Any, Any]]:
     """The variables of loops and launches, each with its least value and the number of them."""
     tir = adapter().tir
     for stmt in tree.walk(body):
-        if isinstance(stmt, tir.For):
+        if type(stmt) is tir.For:
             yield stmt.loop_var, stmt.min, stmt.extent
         elif tree.is_launch(stmt):
             yield stmt.node.var, build.integer(0), stmt.value
@@ -142,7 +142,7 @@ def _hidden(func: Any, changed: set[int]) -> Any:
         if next(numbers) not in changed:
             return None
         indices = [_towards_zero(index, within) for index in tree.items(access.indices)]
-        if isinstance(access, tir.BufferLoad):
+        if type(access) is tir.BufferLoad:
             return tir.BufferLoad(access.buffer, indices)
         return tir.BufferStore(access.buffer, access.value, indices)
 
@@ -169,6 +169,6 @@ def _towards_zero(index: Any, is_natural: Callable[[Any], bool]) -> Any:
         if not is_natural(node.a):
             remainder = tir.Mod(remainder + node.b, node.b)
             whole = node.a - remainder
-        return remainder if isinstance(node, tir.FloorMod) else tir.Div(whole, node.b)
+        return remainder if type(node) is tir.FloorMod else tir.Div(whole, node.b)
 
     return tree.replaced(tir.Evaluate(index), rounded, _REMAINDER, _QUOTIENT).value

@@ -30,16 +30,14 @@ def foresee(func: Any, collected: Collected) -> None:
     Raises:
         UnfitError: another lowering has to be chosen.
     """
-    target = func.attrs.get("target")
-    specialized = target is not None and may_specialize(target)
     for timeline in collected.timelines(None):
         for epoch in epochs(timeline):
-            _judge(collected.kernel, epoch, specialized)
+            _judge(func, collected.kernel, epoch)
 
 
-def _judge(kernel: str, epoch: Timeline, specialized: bool) -> None:
+def _judge(func: Any, kernel: str, epoch: Timeline) -> None:
     for outside, inside in _loops(epoch):
-        if specialized and LoopKind.PIPELINED in inside[1:]:
+        if LoopKind.PIPELINED in inside[1:] and _specializes(func):
             raise UnfitError(
                 Feature.SPECIALIZED,
                 f"the epoch of {epoch.name} goes around a loop around a pipelined loop",
@@ -52,6 +50,11 @@ def _judge(kernel: str, epoch: Timeline, specialized: bool) -> None:
                 f"the epoch of {epoch.name} has a loop, inside a pipelined loop",
                 kernel,
             )
+
+
+def _specializes(func: Any) -> bool:
+    target = func.attrs.get("target")
+    return target is not None and may_specialize(target)
 
 
 def _loops(epoch: Timeline) -> Iterator[tuple[Sequence[LoopKind], Sequence[LoopKind]]]:

@@ -63,9 +63,9 @@ def rebase(func: Any) -> Any:
 def _rebased(stmt: Any) -> Any:
     if type(stmt) is not adapter().tir.For or LAYOUT not in stmt.annotations:
         return None
-    shift = adapter().thread_shift(stmt.annotations[LAYOUT])
     marks = [found for inner in tree.walk(stmt) if (found := marker.read(inner)) is not None]
-    if not marks or not shift:
+    shift = adapter().thread_shift(stmt.annotations[LAYOUT]) if marks else 0
+    if not shift:
         return stmt
     thread = tree.variables(marks[0].args[4])[0]
     return adapter().for_loop(stmt, body=substitute(stmt.body, {thread: thread + shift}))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from reducer_compat import marker, monoids, tree
@@ -50,6 +51,7 @@ class Combined:
     only: tuple[Any, ...]
 
 
+@lru_cache(maxsize=256)
 def padded(slots: int, lanes: int) -> int:
     """How many partials to keep so that `slots` of them are combined over `lanes` most cheaply.
 
@@ -128,20 +130,20 @@ def _all_reduced(op: Op, value: Any, over: Sequence[tuple[int, int]]) -> Any:
     return value
 
 
-def on_target(func: Any) -> Any:
-    """The kernel with the shuffles of its target, and without the marks of this module.
+def on_target(func: Any) -> dict[type, tree.Enter]:
+    """The rewriting to the shuffles of a kernel's target, without the marks of this module.
 
     On CUDA each lane gives away the half that it does not keep. TileLang's templates for HIP
     have no name for such an exchange that every release knows.
     """
     cuda = tree.target_kind(func) == "cuda"
 
-    def enter(stmt: Any) -> Any:
-        if not isinstance(stmt, adapter().tir.AttrStmt) or str(stmt.attr_key) != HALVED:
+    def enter(stmt: Any, inside: Any) -> Any:
+        if stmt.attr_key != HALVED:
             return None
         return _exchanged(stmt) if cuda else stmt.body
 
-    return tree.rewritten(func, enter)
+    return {adapter().tir.AttrStmt: enter}
 
 
 def _exchanged(stmt: Any) -> Any:

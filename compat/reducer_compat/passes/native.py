@@ -24,7 +24,6 @@ from reducer_compat.choice import Choice, remember
 from reducer_compat.ladder import Feature
 from reducer_compat.modes import Mode, mode
 from reducer_compat.passes.collect import Collected, Reducer, parallel_nest
-from reducer_compat.passes.participants import is_pipelined
 from reducer_compat.passes.plan import forced_wide
 from reducer_compat.passes.sites import Site, is_fragment, rows_of
 from reducer_rules.monoid import Op
@@ -57,7 +56,7 @@ def _why_not(func: Any, collected: Collected, sites: tuple[Site, ...]) -> str:
         return "the wide plan is asked for"
     if collected.rows or not _power_of_two(collected.threads):
         return "the threads are no power of two along one dimension"
-    if any(is_pipelined(stmt) for stmt in tree.walk(func.body)):
+    if collected.pipelined:
         return "the kernel has a pipelined loop"
     of_reducers = (_reducer(reducer) for reducer in collected.reducers)
     of_sites = (_site(collected, site) for site in sites)
@@ -117,7 +116,7 @@ def to_native(func: Any, collected: Collected) -> Any:
     pairs = list(zip(collected.reducers, opaque, strict=True))
 
     def enter(stmt: Any) -> Any:
-        if isinstance(stmt, adapter().block):
+        if type(stmt) is adapter().block:
             return _block(stmt, pairs, enter)
         found = marker.read(stmt)
         return None if found is None else _operation(found, pairs)

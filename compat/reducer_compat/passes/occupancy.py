@@ -118,7 +118,7 @@ def _held(body: Any, arrays: list[Any]) -> int:
         for child in tree.children(stmt):
             end, inner = visit(child, end)
             used |= inner
-        repeats = isinstance(stmt, adapter().tir.For) and not _is_written_out(stmt)
+        repeats = type(stmt) is adapter().tir.For and not _is_written_out(stmt)
         for key in used if repeats else _mentioned(stmt) & sizes.keys():
             use(key, number, end)
         return end, used
@@ -139,7 +139,7 @@ def _is_written_out(loop: Any) -> bool:
 def _mentioned(stmt: Any) -> set[int]:
     """The data of the buffers that a statement itself reads or writes."""
     found = {hash(load.buffer.data) for e in tree.expressions(stmt) for load in tree.loads(e)}
-    if isinstance(stmt, adapter().tir.BufferStore):
+    if type(stmt) is adapter().tir.BufferStore:
         found.add(hash(stmt.buffer.data))
     return found
 

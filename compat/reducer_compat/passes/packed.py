@@ -56,9 +56,9 @@ class _Space:
     def inside(self, stmt: Any) -> _Space:
         """The space in the body of a statement: that of a loop, and that of a launch, is larger."""
         tir = adapter().tir
-        if isinstance(stmt, tir.For) and tree.constant(stmt.min) == 0:
+        if type(stmt) is tir.For and tree.constant(stmt.min) == 0:
             var, extent = stmt.loop_var, tree.constant(stmt.extent)
-        elif isinstance(stmt, tir.AttrStmt) and stmt.attr_key == "thread_extent":
+        elif type(stmt) is tir.AttrStmt and stmt.attr_key == "thread_extent":
             var, extent = stmt.node.var, tree.constant(stmt.value)
         else:
             return self
@@ -169,11 +169,11 @@ def _is_small_array(buffer: Any) -> bool:
 def _survey(stmt: Any, space: _Space, arrays: dict[int, _Partial]) -> None:
     """Note what is done to each array; those that are used in other ways are taken out."""
     tir = adapter().tir
-    if isinstance(stmt, tir.AttrStmt) and stmt.attr_key == FINALIZE:
+    if type(stmt) is tir.AttrStmt and stmt.attr_key == FINALIZE:
         _close(stmt, arrays)
         return
     space = space.inside(stmt)
-    if isinstance(stmt, tir.For):
+    if type(stmt) is tir.For:
         run = _run(stmt, space)
         if run is not None and (mine := arrays.get(hash(run.store.buffer.data))):
             mine.runs.append((stmt, run))
@@ -195,7 +195,7 @@ def _close(finalize: Any, arrays: dict[int, _Partial]) -> None:
 def _use(stmt: Any, arrays: dict[int, _Partial]) -> None:
     """Note what one statement does to the arrays."""
     read = [load for expr in tree.expressions(stmt) for load in tree.loads(expr)]
-    if isinstance(stmt, adapter().tir.BufferStore):
+    if type(stmt) is adapter().tir.BufferStore:
         mine = arrays.get(hash(stmt.buffer.data))
         if mine is not None:
             op = _op(stmt)
@@ -230,7 +230,7 @@ def _op(store: Any) -> Op | None:
 
 
 def _is_contribution(expr: Any) -> bool:
-    if not isinstance(expr, adapter().tir.Call) or not len(expr.args):
+    if type(expr) is not adapter().tir.Call or not len(expr.args):
         return False
     return str(getattr(expr.args[0], "value", "")) == CONTRIBUTION
 
@@ -244,10 +244,10 @@ def _run(loop: Any, space: _Space) -> _Run | None:
     if tree.constant(loop.min) != 0 or extent < LEAST or extent % 2:
         return None
     body, guards = loop.body, []
-    while isinstance(body, tir.IfThenElse) and body.else_case is None:
+    while type(body) is tir.IfThenElse and body.else_case is None:
         guards.append(body.condition)
         body = body.then_case
-    op = _op(body) if isinstance(body, tir.BufferStore) and len(body.indices) == 1 else None
+    op = _op(body) if type(body) is tir.BufferStore and len(body.indices) == 1 else None
     if op is None:
         return None
     run = _Run(loop, tuple(guards), body, op, space)
@@ -303,7 +303,7 @@ class _Lanes:
             return tir.Call(expr.dtype, expr.op, args)
         if isinstance(expr, (tir.Add, tir.Sub, tir.Mul, tir.Max, tir.Min)):
             return type(expr)(self.of(expr.a), self.of(expr.b))
-        if isinstance(expr, tir.BufferLoad):
+        if type(expr) is tir.BufferLoad:
             return self._load(expr)
         raise _NotPairedError
 
@@ -353,17 +353,17 @@ def _rewritten(stmt: Any, partials: dict[int, _Partial], loops: Loops) -> Any:
     def enter(inner: Any) -> Any:
         return _rewritten(inner, partials, loops)
 
-    if isinstance(stmt, tir.For):
+    if type(stmt) is tir.For:
         return next((code for loop, code in loops if loop.same_as(stmt)), None)
-    if isinstance(stmt, tir.BufferStore):
+    if type(stmt) is tir.BufferStore:
         partial = partials.get(hash(stmt.buffer.data))
         opens = partial is not None and any(one.same_as(stmt) for one in partial.openings)
         return _opened(stmt, partial) if opens else None
-    if isinstance(stmt, tir.AttrStmt) and stmt.attr_key == FINALIZE:
+    if type(stmt) is tir.AttrStmt and stmt.attr_key == FINALIZE:
         folds = [_folded(partials[key]) for key in _read(stmt.body) if key in partials]
         body = tree.sequence([*folds, stmt.body])
         return tir.AttrStmt(stmt.node, stmt.attr_key, stmt.value, body, tree.span_of(stmt))
-    if isinstance(stmt, adapter().block):
+    if type(stmt) is adapter().block:
         buffers = tree.items(stmt.alloc_buffers)
         added = [partials[key].pairs for b in buffers if (key := hash(b.data)) in partials]
         if added:

@@ -21,6 +21,7 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
+from reducer_compat.draft import statements
 from reducer_compat.passes import build
 from reducer_compat.passes.sites import LAYOUT, VECTOR_BYTES, load_bytes
 from reducer_compat.passes.specialized import is_specialized
@@ -60,18 +61,21 @@ class Pieces:
         return adapter().fragment(self.extents, thread, index)
 
 
-def widened(func: Any) -> Any:
-    """The kernel with wider copies to shared memory where there are any."""
+def widened(func: Any) -> dict[type, tree.Enter]:
+    """The rewriting to wider copies to shared memory, where there are any."""
     threads = _threads(func)
     if threads is None:
-        return func
+        return {}
     layouts: dict[Pieces, Any] = {}
+    partial: list[frozenset[int]] = []
 
-    def enter(stmt: Any) -> Any:
-        if isinstance(stmt, adapter().tir.IfThenElse) and _chooses_threads(stmt, func):
-            return stmt
+    def enter(stmt: Any, inside: Any) -> Any:
         found = _better(stmt, threads)
         if found is None:
+            return None
+        if not partial:
+            partial.append(_by_some(func))
+        if hash(stmt) in partial[0]:
             return None
         if found not in layouts:
             layouts[found] = found.layout()
@@ -80,7 +84,7 @@ def widened(func: Any) -> Any:
         call = adapter().tir.Call(copy.dtype, copy.op, copy.args, annotations)
         return adapter().tir.Evaluate(call, tree.span_of(stmt))
 
-    return tree.rewritten(func, enter)
+    return {adapter().tir.Evaluate: enter}
 
 
 def in_pieces(copy: Any) -> int | None:
@@ -99,24 +103,31 @@ def _threads(func: Any) -> int | None:
     """The threads of a block, where they are one dimension and may all take part in a copy."""
     if tree.target_kind(func) != "cuda" or is_specialized(func):
         return None
-    launches = filter(tree.is_launch, tree.walk(func.body))
+    launches = filter(tree.is_launch, statements(func))
     counts = {str(one.node.thread_tag): tree.constant(one.value) for one in launches}
     others = (counts.get(f"threadIdx.{axis}", 1) for axis in "yz")
     return counts.get("threadIdx.x") if all(count == 1 for count in others) else None
 
 
-def _chooses_threads(branch: Any, func: Any) -> bool:
-    """Whether a condition depends on the thread."""
-    launch = tree.thread_launch(func.body)
-    mentioned = tree.variables(branch.condition)
-    return launch is not None and any(launch.node.var.same_as(var) for var in mentioned)
+def _by_some(func: Any) -> frozenset[int]:
+    """The hashes of the statements under conditions that depend on the thread."""
+    launch, branch = tree.thread_launch(func.body), adapter().tir.IfThenElse
+    if launch is None:
+        return frozenset()
+    thread = launch.node.var
+    return frozenset(
+        hash(inner)
+        for stmt in statements(func)
+        if type(stmt) is branch and any(map(thread.same_as, tree.variables(stmt.condition)))
+        for inner in tree.walk(stmt)
+    )
 
 
 def _better(stmt: Any, threads: int) -> Pieces | None:
     """Wider pieces for a copy from global to shared memory."""
-    if type(stmt) is not adapter().tir.Evaluate or tree.callee(stmt.value) != "tl.tileop.copy":
-        return None
     copy = stmt.value
+    if tree.callee(copy) != "tl.tileop.copy":
+        return None
     if any(name in copy.annotations for name in _SAID):
         return None
     source, target = (_end(copy.args[side]) for side in range(2))

@@ -28,7 +28,7 @@ from reducer_compat.passes import build
 from reducer_compat.passes.bits import Pairs, moved
 from reducer_compat.passes.evaluate import Array, evaluate
 from reducer_compat.passes.guard import owner
-from reducer_compat.passes.halving import combined, on_target
+from reducer_compat.passes.halving import combined
 from reducer_compat.passes.plan import LANES
 from reducer_compat.passes.sites import LAYOUT
 from reducer_rules.monoid import Op
@@ -115,10 +115,6 @@ def writers(count: int, write: Callable[[Any], Any]) -> Any:
 
 def project(func: Any) -> Any:
     """The kernel with every reducer narrowed that can be, and without the marks of this pass."""
-    return on_target(_projected(func))
-
-
-def _projected(func: Any) -> Any:
     handovers = [hand for stmt in statements(func) if (hand := _handover(stmt))]
     if not handovers:
         return func

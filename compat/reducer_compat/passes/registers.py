@@ -41,7 +41,7 @@ def _speaks(func: Any) -> bool:
 
 def _names(call: Any) -> list[str]:
     """The name of what is called, for an external function too."""
-    literals = [arg for arg in call.args if isinstance(arg, adapter().tir.StringImm)]
+    literals = [arg for arg in call.args if type(arg) is adapter().tir.StringImm]
     return [tree.callee(call), *(str(arg.value) for arg in literals)]
 
 

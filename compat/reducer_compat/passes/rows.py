@@ -83,12 +83,12 @@ class _Rows:
     def _write(self, stmt: Any) -> None:
         """Keep what a statement gives another value in each row."""
         tir = adapter().tir
-        if isinstance(stmt, tir.BufferStore):
+        if type(stmt) is tir.BufferStore:
             self._add(stmt.buffer)
-        elif isinstance(stmt, tir.Evaluate):  # an operation on tiles may write each of them
+        elif type(stmt) is tir.Evaluate:  # an operation on tiles may write each of them
             for load in tree.loads(stmt.value):
                 self._add(load.buffer)
-        elif isinstance(stmt, tir.For):
+        elif type(stmt) is tir.For:
             self.data.add(hash(stmt.loop_var))
         elif hasattr(stmt, "var"):
             self.data.add(hash(stmt.var))

@@ -97,7 +97,12 @@ class Shape:
 
     def width(self, outputs: int, rows: Rows) -> int:
         """Neighbouring iterations of an output that a thread of this site takes at once."""
-        return min(self._widths(rows), key=lambda width: _work(self, outputs, rows, width))
+        works = self.works(outputs, rows)
+        return self._widths(rows)[works.index(min(works))]
+
+    def works(self, outputs: int, rows: Rows) -> list[float]:
+        """What each width costs that a thread of a site may take at once."""
+        return [_work(self, outputs, rows, width) for width in self._widths(rows)]
 
     def _widths(self, rows: Rows) -> list[int]:
         inner = len(rows.extents) - 1
@@ -149,7 +154,7 @@ def _packs(outputs: int, rows: int, sites: Sequence[Rows]) -> set[int]:
 
 def _cost(shape: Shape, outputs: int, sites: Sequence[Rows]) -> tuple[float, int]:
     """Work at the sites and in the collective, which runs once for many tiles; then partials."""
-    work = sum(_work(shape, outputs, rows, shape.width(outputs, rows)) for rows in sites)
+    work = sum(min(shape.works(outputs, rows)) for rows in sites)
     slots = shape.slots(outputs)
     steps = slots * (shape.group - 1).bit_length()
     return round(work + steps / STEPS_PER_LOAD, 6), slots

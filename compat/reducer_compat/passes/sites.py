@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from reducer_compat import marker, tree
@@ -25,12 +25,14 @@ class Site:
         needs_layout: it touches fragments, whose layout TileLang chooses.
         layout_is_open: nothing but copies from memory has a say in that choice, so that we may
             fix the layout of the loop.
+        known: what `rows_of` found, by the reducer and the update.
     """
 
     loop: Any
     updates: tuple[Marker, ...]
     needs_layout: bool
     layout_is_open: bool
+    known: dict[tuple[int, int], Rows | None] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,13 @@ def rows_of(reducer: Reducer, site: Site, update: Marker) -> Rows | None:
     """The rows of a site, or None where an output is not one row of iterations."""
     if site.needs_layout and not site.layout_is_open:
         return None
+    key = hash(reducer.buffer), hash(update.call)
+    if key not in site.known:
+        site.known[key] = _rows_of(reducer, site, update)
+    return site.known[key]
+
+
+def _rows_of(reducer: Reducer, site: Site, update: Marker) -> Rows | None:
     axes = _output_axes(reducer, site.loop, update)
     if axes is None:
         return None
@@ -190,16 +199,17 @@ def _output_axes(reducer: Reducer, loop: Any, update: Marker) -> tuple[int, ...]
 
 def find_sites(func: Any) -> tuple[Site, ...]:
     """Every outermost `T.Parallel` nest that holds an update."""
-    loops: list[Any] = []
+    loops: list[tuple[Any, tuple[Marker, ...]]] = []
     _find(func.body, loops)
-    return tuple(_site(func, loop) for loop in loops)
+    return tuple(_site(func, loop, updates) for loop, updates in loops)
 
 
-def _find(stmt: Any, loops: list[Any]) -> None:
+def _find(stmt: Any, loops: list[tuple[Any, tuple[Marker, ...]]]) -> None:
     tir = adapter().tir
     if type(stmt) is tir.For and stmt.kind == tir.ForKind.PARALLEL:
-        if updates_in(stmt):
-            loops.append(stmt)
+        updates = updates_in(stmt)
+        if updates:
+            loops.append((stmt, updates))
         return
     for child in tree.children(stmt):
         _find(child, loops)
@@ -211,8 +221,7 @@ def updates_in(stmt: Any) -> tuple[Marker, ...]:
     return tuple(m for m in markers if m is not None and m.kind == "update")
 
 
-def _site(func: Any, loop: Any) -> Site:
-    updates = updates_in(loop)
+def _site(func: Any, loop: Any, updates: tuple[Marker, ...]) -> Site:
     reads, writes = _fragments(loop)
     open_layout = (
         bool(reads)
@@ -227,7 +236,7 @@ def _site(func: Any, loop: Any) -> Site:
 def plain_body(loop: Any) -> bool:
     """Whether the nest holds updates and nothing else."""
     _, body = parallel_nest(loop)
-    parts = tree.children(body) if isinstance(body, adapter().tir.SeqStmt) else (body,)
+    parts = tree.children(body) if type(body) is adapter().tir.SeqStmt else (body,)
     return all(marker.read(part) is not None for part in parts)
 
 

@@ -42,8 +42,8 @@ def together(partial: Any, finalize: Any) -> Any:
     return adapter().tir.AttrStmt(partial.data, TOGETHER, integer(0), finalize)
 
 
-def rejoin(func: Any, kernel: str, participants: int) -> Any:
-    """`func` without the marks of `together`.
+def refuse_divided(func: Any, kernel: str, participants: int) -> None:
+    """See that every epoch is on one side.
 
     Raises:
         ReducerError: RC003, an epoch is run by other threads in one part than in another.
@@ -62,11 +62,15 @@ def rejoin(func: Any, kernel: str, participants: int) -> Any:
                     kernel=kernel,
                     fix=f'pass the config "{DISABLED}": True',
                 )
-    return tree.rewritten(func, _unmarked)
 
 
-def _unmarked(stmt: Any) -> Any:
-    return tree.transform(stmt.body, _unmarked) if _is_mark(stmt) else None
+def apart() -> dict[type, tree.Enter]:
+    """The rewriting to a kernel without the marks of `together`."""
+    return {adapter().tir.AttrStmt: _unmarked}
+
+
+def _unmarked(stmt: Any, inside: Any) -> Any:
+    return inside(stmt.body) if _is_mark(stmt) else None
 
 
 def _is_mark(stmt: Any) -> bool:
@@ -97,6 +101,6 @@ def _adds(stmt: Any, data: Any) -> bool:
     found = marker.read(stmt)
     if found is not None:
         return found.kind == "partial" and bool(found.args[1].buffer.data.same_as(data))
-    if not isinstance(stmt, tir.BufferStore) or not stmt.buffer.data.same_as(data):
+    if type(stmt) is not tir.BufferStore or not stmt.buffer.data.same_as(data):
         return False
     return any(load.buffer.data.same_as(data) for load in tree.loads(stmt.value))

@@ -131,9 +131,9 @@ def _written(body: Any) -> tuple[Any, ...]:
     tir = adapter().tir
     found: list[Any] = []
     for stmt in tree.walk(body):
-        if isinstance(stmt, tir.BufferStore):
+        if type(stmt) is tir.BufferStore:
             found.append(stmt.buffer.data)
-        elif isinstance(stmt, tir.Evaluate):
+        elif type(stmt) is tir.Evaluate:
             inside = tree.nodes(stmt.value)
             read = [node.args[0] for node in inside if _is_read(node)]
             loads = tree.among(inside, "BufferLoad")

@@ -72,7 +72,7 @@ def differs(case: Case, kernel: Any) -> bool:
     return not np.array_equal(got, wanted)
 
 
-_LAST = {"planned": "guard", "lowered": "crowded"}
+_LAST = {"planned": "settled", "lowered": "crowded"}
 
 
 @contextlib.contextmanager

@@ -30,7 +30,7 @@ from reducer_compat.passes.prove import blame, source
 from reducer_compat.passes.prove.count import MiscountError, StrayError, Tally, count, read_program
 from reducer_compat.passes.prove.machine import NotCountedError, Stray
 from reducer_compat.passes.prove.program import Program
-from reducer_compat.passes.prove.tags import pin, strip, tag
+from reducer_compat.passes.prove.tags import strip, tag
 from reducer_compat.verdict import Verdict, history, remember
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "intend",
     "intended",
     "keep",
-    "pin",
     "prove",
     "remember",
     "tag",

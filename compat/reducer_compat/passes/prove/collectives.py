@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from reducer_compat.passes.prove.expr import Scope
-from reducer_compat.passes.prove.lanes import THREAD, TURN, Array, Lanes, Peers
+from reducer_compat.passes.prove.lanes import THREAD, TURN, Array, Lanes, Peers, filled
 from reducer_compat.passes.prove.machine import NotCountedError
 from reducer_compat.passes.prove.weights import garbage
 from reducer_rules.monoid import Op
@@ -71,7 +71,7 @@ def peers(lanes: Lanes) -> Peers:
     thread = lanes.read(THREAD)
     threads = int(thread.max()) + 1
     first = lanes.read(TURN) * threads
-    lane = np.full(lanes.turns * threads, -1)
+    lane = filled(lanes.turns * threads, -1)
     lane[first + thread] = np.arange(lanes.count)
     complete = lanes.count == len(lane)
     in_order = complete and bool((lane == np.arange(lanes.count)).all())

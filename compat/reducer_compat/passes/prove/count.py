@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reducer_compat.passes.prove import program as programs
-from reducer_compat.passes.prove.lanes import DATA, THREAD, Array, Lanes, root
+from reducer_compat.passes.prove.lanes import DATA, THREAD, Array, Lanes, root, tiled
 from reducer_compat.passes.prove.machine import Axis, Machine, NotCountedError, Stray, Watch
 from reducer_compat.passes.prove.program import Program
 from reducer_compat.passes.prove.source import Source
@@ -243,7 +243,7 @@ class _Check:
         slots, outputs, threads = slots_of(self.program, self.source, node.number, lanes)
         held = self.program.destinations[node.number].memory.data[slots]
         self.slots += len(slots)
-        bad = np.flatnonzero(held != wanted[outputs])
+        bad = (held != wanted[outputs]).nonzero()[0]
         if len(bad):
             wrong = _wrong(key, bad[0], slots, outputs, threads)
             raise MiscountError(wrong, key, self.assumption)
@@ -264,7 +264,7 @@ def slots_of(
     """
     where, end = program.destinations[number], source.ends[number]
     memory, layout = where.memory, where.table
-    threads = np.flatnonzero(np.bincount(lanes.read(THREAD)))
+    threads = np.bincount(lanes.read(THREAD)).nonzero()[0]
     if layout is not None:
         if len(layout.place) != end.outputs:
             raise NotCountedError("a destination has another shape than its reducer")
@@ -276,8 +276,8 @@ def slots_of(
         return thread * memory.size + layout.place[output], output, thread
     if not memory.private:
         return np.arange(end.outputs), np.arange(end.outputs), None
-    output = np.tile(np.arange(end.outputs), len(threads))
-    thread = np.repeat(threads, end.outputs)
+    output = tiled(np.arange(end.outputs), len(threads))
+    thread = threads.repeat(end.outputs)
     return thread * memory.size + output, output, thread
 
 

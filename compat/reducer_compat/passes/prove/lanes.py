@@ -42,6 +42,19 @@ class Peers:
     in_order: bool
 
 
+def filled(count: int, number: int) -> Array:
+    """An array of one integer, `count` times."""
+    found: Array = np.empty(count, np.int64)
+    found.fill(number)
+    return found
+
+
+def tiled(values: Array, times: int) -> Array:
+    """`values`, `times` times one after the other."""
+    found: Array = values[None].repeat(times, 0).reshape(-1)
+    return found
+
+
 class Lanes:
     """`count` lanes; `turns` bounds the values of `TURN`.
 
@@ -79,7 +92,7 @@ class Lanes:
             value = self._parent.read(key)
             if self._pick is not None and isinstance(value, np.ndarray):
                 times = self._pick
-                value = np.tile(value, times) if isinstance(times, int) else value[times]
+                value = tiled(value, times) if isinstance(times, int) else value[times]
             self._own[key] = value
         elif isinstance(value, _Later):
             value = self._own[key] = value.run(self)
@@ -96,7 +109,7 @@ class Lanes:
         """The lanes of which `mask` is true; None where there are none."""
         if not isinstance(mask, np.ndarray):
             return self if mask else None
-        pick = np.flatnonzero(mask)
+        pick = mask.nonzero()[0]
         if len(pick) == self.count:
             return self
         return Lanes(len(pick), {}, self, pick) if len(pick) else None
@@ -115,10 +128,10 @@ class Lanes:
 
         def turn(lanes: Lanes) -> Any:
             inner = self.read(TURN)
-            outer = np.repeat(np.arange(times) * self.turns, self.count)
-            return outer + (np.tile(inner, times) if isinstance(inner, np.ndarray) else inner)
+            outer = (np.arange(times) * self.turns).repeat(self.count)
+            return outer + (tiled(inner, times) if isinstance(inner, np.ndarray) else inner)
 
-        own: dict[Hashable, Any] = {key: np.repeat(values, self.count), TURN: _Later(turn)}
+        own: dict[Hashable, Any] = {key: values.repeat(self.count), TURN: _Later(turn)}
         return Lanes(self.count * times, own, self, times, self.turns * times)
 
     def chosen(self, pick: Array, own: dict[Hashable, Any], turns: int) -> Lanes:

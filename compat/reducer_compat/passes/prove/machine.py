@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from reducer_compat.passes.prove.lanes import THREAD, Array, Lanes
+from reducer_compat.passes.prove.lanes import THREAD, Array, Lanes, filled
 from reducer_compat.passes.prove.weights import garbage
 
 #: Slots of one memory that are followed; larger ones are not counted.
@@ -48,13 +48,18 @@ class Memory:
 
     def forget(self) -> None:
         """Nothing has been written yet."""
-        count = self.size * (self.threads if self.private else 1)
-        self.data = np.full(count, garbage(self.name), np.uint64)
+        self.data = np.empty(self.size * (self.threads if self.private else 1), np.uint64)
+        self.data.fill(garbage(self.name))
 
     def slots(self, lanes: Lanes, index: Any) -> tuple[Array, Array | None]:
         """The slot of each lane, and the lanes whose index is in range (None for all)."""
-        place = index if isinstance(index, np.ndarray) else np.full(lanes.count, index)
         limit = len(self.places) if self.places is not None else self.size
+        if isinstance(index, np.ndarray):
+            place = index
+        elif 0 <= index < limit:
+            return self._slots_of(lanes, int(index)), None
+        else:
+            place = np.full(lanes.count, index)
         inside = None
         # Negative places are huge without their sign: one comparison for both ends.
         if len(place) and int(place.astype(np.int64, copy=False).view(np.uint64).max()) >= limit:
@@ -65,6 +70,15 @@ class Memory:
         if self.private:
             place = place + lanes.scaled(THREAD, self.size)
         return place, inside
+
+    def _slots_of(self, lanes: Lanes, place: int) -> Array:
+        """The slots of all lanes where they name one place, which is in range."""
+        if self.places is not None:
+            place = int(self.places[place])
+        if not self.private:
+            return filled(lanes.count, place)
+        first: Array = lanes.scaled(THREAD, self.size)
+        return first + place if place else first
 
 
 class Journal:
@@ -89,7 +103,7 @@ class Journal:
         iteration = lanes.read(self.key)
         owners = self._owners.get(id(memory))
         if owners is None:
-            owners = self._owners[id(memory)] = np.full(len(memory.data), -1, np.int64)
+            owners = self._owners[id(memory)] = filled(len(memory.data), -1)
         else:
             before = owners[slots]
             foreign = before != iteration
@@ -221,7 +235,7 @@ class Machine:
         return slots, value
 
     def _strayed(self, memory: Memory, lanes: Lanes, index: Any, inside: Array) -> None:
-        outside = np.flatnonzero(~inside)
+        outside = (~inside).nonzero()[0]
         if self.stray is None and len(outside):
             lane = outside[0]
             place = index[lane] if isinstance(index, np.ndarray) else index
@@ -241,7 +255,7 @@ class Machine:
         threads = lanes.read(THREAD)
         if len(threads) != len(slots):
             return
-        last = np.full(len(memory.data), -1)
+        last = filled(len(memory.data), -1)
         last[slots] = threads
         lost = last[slots] != threads
         memory.data[slots[lost]] = garbage(memory.name + " raced")

@@ -15,7 +15,7 @@ import numpy as np
 
 from reducer_compat.passes.prove.collectives import Butterfly
 from reducer_compat.passes.prove.expr import Code, Run, Truth, array
-from reducer_compat.passes.prove.lanes import THREAD, TURN, Array, Lanes
+from reducer_compat.passes.prove.lanes import THREAD, TURN, Array, Lanes, filled
 from reducer_compat.passes.prove.layouts import Table
 from reducer_compat.passes.prove.machine import (
     Journal,
@@ -301,12 +301,12 @@ class Spread(Node):
     def _lanes(self, machine: Machine, lanes: Lanes) -> Lanes | None:
         assert self.table.thread is not None
         threads = lanes.read(THREAD)
-        lane = np.full(machine.threads, -1)
+        lane = filled(machine.threads, -1)
         lane[threads] = np.arange(lanes.count)
         # TileLang counts the threads of a layout from the first one that runs the loop.
         thread = self.table.thread + int(threads.min())
         replicas = thread.shape[1]
-        iteration = np.repeat(np.arange(len(thread)), replicas)
+        iteration = np.arange(len(thread)).repeat(replicas)
         thread = thread.reshape(-1)
         there = (thread >= 0) & (thread < machine.threads)
         there &= lane[np.where(there, thread, 0)] >= 0
@@ -342,7 +342,8 @@ class Finalize(Node):
             self.body.run(machine, lanes)
         ids = []
         for axis, code in enumerate(self.codes):
-            value = np.unique(code.run(lanes))
+            found = code.run(lanes)
+            value = np.unique(found) if isinstance(found, np.ndarray) else np.array([found])
             if len(value) != 1:
                 raise NotCountedError("threads finalize different epochs at once")
             hit = machine.counts(("finalize", self.number, axis), self.place, value)

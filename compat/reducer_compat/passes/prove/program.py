@@ -142,26 +142,30 @@ class _Reader:
     layouts: dict[int, Any] = field(default_factory=dict)
     flows: dict[int, Flow] = field(default_factory=dict)
     regions: list[tuple[int, int]] = field(default_factory=list)
+    delivered: set[int] = field(default_factory=set)
+    kept: dict[int, bool] = field(default_factory=dict)
     combines: dict[int, set[Op]] = field(default_factory=dict)
 
     # -- first walk: who writes what -------------------------------------------------------------
 
     def survey(self, stmt: Any, region: int | None) -> None:
         """Note buffers, layouts, and what flows from where to where."""
-        kind = stmt.type
-        if kind == "BufferStore":
-            self._flow(stmt, stmt.buffer.data, stmt.value, region)
-            self.buffers.setdefault(stmt.buffer.data.key, stmt.buffer)
-        elif kind in ("LetStmt", "Bind"):
-            self._flow(stmt, stmt.var, stmt.value, region)
-        elif kind == "Evaluate":
-            self._waiting(stmt, region)
-        elif kind in ("Block", "SBlock"):
-            self._block(stmt)
-        elif kind == "AttrStmt":
-            region = self._attribute(stmt, region)
-        for child in stmt.children:
-            self.survey(child, region)
+        waiting = [(stmt, region)]
+        while waiting:
+            stmt, region = waiting.pop()
+            kind = stmt.type
+            if kind == "AttrStmt":
+                region = self._attribute(stmt, region)
+            elif kind in _SURVEYS:
+                _SURVEYS[kind](self, stmt, region)
+            waiting += [(child, region) for child in stmt.children[::-1]]
+
+    def _store(self, stmt: Any, region: int | None) -> None:
+        self._flow(stmt, stmt.buffer.data, stmt.value, region)
+        self.buffers.setdefault(stmt.buffer.data.key, stmt.buffer)
+
+    def _let(self, stmt: Any, region: int | None) -> None:
+        self._flow(stmt, stmt.var, stmt.value, region)
 
     def _flow(self, stmt: Any, target: Any, value: Any, region: int | None) -> None:
         sources: set[int] = set()
@@ -179,9 +183,6 @@ class _Reader:
             target.key, frozenset(sources), tuple(numbers), region is not None
         )
 
-    def _delivered(self, key: int) -> bool:
-        return any(data == key for data, _ in self.regions)
-
     def _waiting(self, stmt: Any, region: int | None) -> None:
         found = read_marker(stmt)
         if found is not None and found.kind == "partial":
@@ -189,7 +190,7 @@ class _Reader:
             self.buffers.setdefault(buffer.data.key, buffer)
             self._flow(stmt, buffer.data, found.args[3], region)
 
-    def _block(self, block: Any) -> None:
+    def _block(self, block: Any, region: int | None) -> None:
         for buffer in block.alloc_buffers:
             self.buffers[buffer.data.key] = buffer
         layouts = block.annotations.get("layout_map") if block.annotations else None
@@ -202,7 +203,9 @@ class _Reader:
         tag = tags.finalize(stmt)
         if tag is None:
             return region
-        self.regions.append((tags.destination(stmt).key, tag.number))
+        key = tags.destination(stmt).key
+        self.regions.append((key, tag.number))
+        self.delivered.add(key)
         return tag.number
 
     def _launch(self, stmt: Any) -> None:
@@ -223,9 +226,12 @@ class _Reader:
         reached = self.combines
         for data, number in self.regions:
             reached.setdefault(data, set()).add(self.ends[number])
-        kept = self._kept()
-        while any(self._followed(flow, kept) for flow in self.flows.values()):
-            pass
+        flows = [
+            (flow, {self.ops[number] for number in flow.numbers}) for flow in self.flows.values()
+        ]
+        news = 1
+        while news:  # a round goes over all of them
+            news = sum(self._followed(flow, ops) for flow, ops in flows)
         for key in reached:
             if key in self.buffers:
                 self.store.memories[key] = self._memory(key, self.buffers[key])
@@ -234,26 +240,32 @@ class _Reader:
         for data, number in self.regions:
             self._destination(data, number)
 
-    def _followed(self, flow: Flow, kept: set[int]) -> bool:
-        """Take one flow into account; whether that was news."""
+    def _followed(self, flow: Flow, ops: set[Op]) -> bool:
+        """Take one flow into account, and what it adds to contributions of `ops`; whether that was
+        news."""
         reached, target = self.combines, flow.target
-        ops = {self.ops[number] for number in flow.numbers}
-        for key in flow.sources:
+        for key in flow.sources & reached.keys():
             # What a destination holds is final outside of its finalize.
-            if flow.closing or not self._delivered(key):
-                ops |= reached.get(key, set())
-        news = _grown(reached, target, ops)
+            if flow.closing or key not in self.delivered:
+                ops |= reached[key]
+        news = bool(ops) and _grown(reached, target, ops)
         if flow.closing and target in reached:
             # What is combined with contributions is one, or has to be the identity.
-            for key in flow.sources & kept:
-                news |= _grown(reached, key, reached[target])
+            for key in flow.sources:
+                if self._is_kept(key):
+                    news |= _grown(reached, key, reached[target])
         return news
 
-    def _kept(self) -> set[int]:
-        """The buffers of a block or a thread, and the variables that a `let` binds."""
-        lets = {flow.target for flow in self.flows.values()} - set(self.buffers)
-        scopes = {key: _memory_scope(buffer) for key, buffer in self.buffers.items()}
-        return lets | {key for key, scope in scopes.items() if scope not in ("", "global")}
+    def _is_kept(self, key: int) -> bool:
+        """Whether a key is of a buffer of a block or a thread, or of a variable of a `let`."""
+        known = self.kept.get(key)
+        if known is None:
+            if key in self.buffers:
+                known = _memory_scope(self.buffers[key]) not in ("", "global")
+            else:
+                known = any(flow.target == key for flow in self.flows.values())
+            self.kept[key] = known
+        return known
 
     def _memory(self, key: int, buffer: Any) -> Memory:
         shape = [constant(extent) for extent in buffer.shape]
@@ -316,7 +328,7 @@ class _Reader:
 
     def _value(self, stmt: Any, value: Any, ops: frozenset[Op]) -> Value:
         flow = self.flows[stmt.key]
-        mine = not flow.closing and not flow.numbers and self._delivered(flow.target)
+        mine = not flow.closing and not flow.numbers and flow.target in self.delivered
         try:
             return compile_value(self.store, value, ops)
         except NotCountedError:
@@ -364,9 +376,13 @@ class _Reader:
 
     def _mentioned(self, call: Any) -> set[int]:
         """The memories a call gets that hold more than delivered results."""
-        found = {node.buffer.data.key for node in nodes(call) if node.type == "BufferLoad"}
-        found |= {node.key for node in nodes(call) if node.type == "Var"}
-        return (found & self.store.memories.keys()) - {data for data, _ in self.regions}
+        found = set()
+        for node in nodes(call):
+            if node.type == "BufferLoad":
+                found.add(node.buffer.data.key)
+            elif node.type == "Var":
+                found.add(node.key)
+        return (found & self.store.memories.keys()) - self.delivered
 
     def _batch(self, call: Any) -> Node | None:
         if call.name != "call_extern" or len(call.args) < 2:
@@ -511,6 +527,15 @@ def _matters(node: Node | None) -> bool:
         return False
     return not isinstance(node, Sequence) or any(map(_matters, node.parts))
 
+
+_SURVEYS: dict[str, Callable[[_Reader, Any, int | None], None]] = {
+    "BufferStore": _Reader._store,
+    "LetStmt": _Reader._let,
+    "Bind": _Reader._let,
+    "Evaluate": _Reader._waiting,
+    "Block": _Reader._block,
+    "SBlock": _Reader._block,
+}
 
 _BUILDERS: dict[str, Callable[[_Reader, Any], Node | None]] = {
     "BufferStore": _Reader.assign,

@@ -70,18 +70,20 @@ def destination(stmt: Any) -> Any:
     return loads[0].buffer.data if loads else stmt.node
 
 
-def pin(func: Any) -> Any:
-    """Let every finalize mention its destination, so that `LowerTileOp` renames it there too.
+def pin() -> dict[type, tree.Enter]:
+    """The rewriting to a kernel whose every finalize mentions its destination, so that
+    `LowerTileOp` renames it there too.
 
     Not earlier: a destination that is read here would be laid out for it.
     """
     block, attribute = adapter().block, adapter().tir.AttrStmt
     buffers: dict[int, Any] = {}
 
-    def enter(stmt: Any) -> Any:
-        if type(stmt) is block:
-            buffers.update({hash(one.data): one for one in tree.items(stmt.alloc_buffers)})
-        if type(stmt) is not attribute or stmt.attr_key != FINALIZE:
+    def allocated(stmt: Any, inside: Any) -> None:
+        buffers.update({hash(one.data): one for one in tree.items(stmt.alloc_buffers)})
+
+    def enter(stmt: Any, inside: Any) -> Any:
+        if stmt.attr_key != FINALIZE:
             return None
         buffer = buffers.get(hash(stmt.node))
         if buffer is None:
@@ -89,10 +91,9 @@ def pin(func: Any) -> Any:
         call = stmt.value
         args = [*tree.items(call.args), marker.origin(buffer)]
         value = adapter().tir.Call(call.dtype, call.op, args)
-        body = tree.transform(stmt.body, enter)
-        return attribute(stmt.node, stmt.attr_key, value, body)
+        return attribute(stmt.node, stmt.attr_key, value, inside(stmt.body))
 
-    return tree.rewritten(func, enter)
+    return {block: allocated, attribute: enter}
 
 
 def strip(func: Any, named: frozenset[int] | None = None) -> Any:
