@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from reducer_migrate.frontend.operands import has_collective, operands_of
 from reducer_migrate.frontend.recorder import Place, Recorder, Site, Tracker
 from reducer_migrate.frontend.rows import reduced_rows, row_values, updated_rows
-from reducer_migrate.frontend.syntax import span_of
-from reducer_migrate.frontend.tiles import tile_axes
+from reducer_migrate.frontend.syntax import names_in, span_of
+from reducer_migrate.frontend.tiles import part_tiles, tile_axes, touches_memory
 from reducer_migrate.frontend.updates import Leaf, without_leaf
 from reducer_rules.monoid import Op
-from reducer_rules.timeline import Operands, RowValues, Update, UpdateForm
+from reducer_rules.timeline import Loop, Operands, RowValues, Update, UpdateForm
 
 
 class Written(NamedTuple):
@@ -28,6 +28,14 @@ class Written(NamedTuple):
     value: ast.expr
     combine: Op | None = None
     leaf: Leaf | None = None
+
+
+class Beside(TypedDict):
+    """The fields of an update that tell of the whole nest; see `Update`."""
+
+    part_tiles: tuple[tuple[str, ...], ...]
+    touches_memory: bool
+    withheld: Loop | None
 
 
 class Contributions:
@@ -69,6 +77,7 @@ class Contributions:
             operands=self._operands(),
             row_values=self._row_values(tracker, written.indices),
             tile=self._tile(),
+            **self._beside(),
         )
         self._recorder.add(tracker, event, Site(place.statement, node, leaf))
         return event.ident
@@ -93,6 +102,19 @@ class Contributions:
         if self._nest is None:
             return ()
         return tile_axes(self._nest, self._facts.scope, self._facts.buffers)
+
+    def _beside(self) -> Beside:
+        """What else of the nest matters to the threads that run it."""
+        if self._nest is None:
+            return {"part_tiles": (), "touches_memory": False, "withheld": self._recorder.withheld}
+        scope, buffers = self._facts.scope, self._facts.buffers
+        starved = self._recorder.starved
+        read = (starved[name] for name in sorted(names_in(self._nest) & set(starved)))
+        return {
+            "part_tiles": part_tiles(self._nest, scope, buffers),
+            "touches_memory": touches_memory(self._nest, buffers),
+            "withheld": self._recorder.withheld or next(read, None),
+        }
 
     def _row_values(self, tracker: Tracker, indices: Sequence[ast.expr]) -> RowValues | None:
         """The row values that an update reads; notes the rows that it combines itself."""

@@ -9,6 +9,7 @@ from reducer_migrate.frontend.contributions import Contributions, Written
 from reducer_migrate.frontend.recorder import Place, Recorder, Site, Tracker
 from reducer_migrate.frontend.scopes import Scope
 from reducer_migrate.frontend.syntax import argument, called, index_parts
+from reducer_migrate.frontend.tiles import is_stored_only
 from reducer_migrate.frontend.uses import Uses
 from reducer_migrate.frontend.values import dtype_of, static_number
 from reducer_rules.monoid import Op
@@ -150,7 +151,8 @@ class Operations:
     ) -> None:
         fill = None if value is None else self._facts.fill(value)
         stamp = self._recorder.stamp(call, place)
-        event = Init(**stamp, form=form, fill=fill, behind=self._recorder.pipeline)
+        behind, withheld = self._recorder.pipeline, self._recorder.withheld
+        event = Init(**stamp, form=form, fill=fill, behind=behind, withheld=withheld)
         self._recorder.add(tracker, event, Site(place.statement, call))
         tracker.closed = False
         if value is not None:
@@ -207,7 +209,14 @@ class Operations:
             batch=batch,
             destination_is_reducer=self._recorder.tracked(destination) is not None,
             destination_start=self._start(destination),
+            stored_only=self._is_stored_only(destination),
         )
+
+    def _is_stored_only(self, destination: ast.expr | None) -> bool:
+        """Whether a result, or a part of a buffer, has no other use than to be stored."""
+        if not isinstance(destination, ast.Name):
+            return destination is not None
+        return is_stored_only(destination.id, self._facts.scope, self._facts.buffers)
 
     def _start(self, destination: ast.expr | None) -> tuple[Index, ...]:
         """Where a part of a buffer begins; nothing for a whole one."""

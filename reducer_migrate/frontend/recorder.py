@@ -111,7 +111,9 @@ class Recorder:
     """Knows which name stands for which reducer at this point of the walk, and takes down events.
 
     `kernel` is the launch around the statement that is walked, `pipeline` the first loop in it that
-    came to an end and that TileLang may divide between producers and consumers.
+    came to an end and that TileLang may divide between producers and consumers, `withheld` the one
+    whose producers would have the statement to themselves, and `starved` holds the fragments that
+    the producers of one would fill.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -120,6 +122,8 @@ class Recorder:
         name = "" if isinstance(node, ast.Module) else node.name
         self.kernel = Kernel(name, warp_specialized=warp_specialized(facts.scope))
         self.pipeline: Loop | None = None
+        self.withheld: Loop | None = None
+        self.starved: dict[str, Loop] = {}
         self.trackers: list[Tracker] = []
         self._current: dict[str, Tracker] = {}
         self._events = 0

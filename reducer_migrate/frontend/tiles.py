@@ -7,11 +7,20 @@ from collections.abc import Iterator, Mapping
 
 from reducer_migrate.frontend.buffers import Buffer
 from reducer_migrate.frontend.scopes import Scope
-from reducer_migrate.frontend.syntax import all_below, bound_names, called, index_parts, same_scope
+from reducer_migrate.frontend.syntax import (
+    all_below,
+    argument,
+    bound_names,
+    called,
+    index_parts,
+    same_scope,
+)
 from reducer_migrate.frontend.values import static_int
 
 #: Operations that take a tile in the layout that loops and copies give it.
 _PASSIVE = frozenset({"copy", "clear", "fill"})
+#: Buffers whose elements lie in threads.
+_REGISTERS = frozenset({"alloc_fragment", "alloc_reducer", "alloc_local", "alloc_var"})
 
 
 def tile_axes(nest: ast.For, scope: Scope, buffers: Mapping[str, Buffer]) -> tuple[str, ...]:
@@ -31,6 +40,88 @@ def tile_axes(nest: ast.For, scope: Scope, buffers: Mapping[str, Buffer]) -> tup
                 return ()
             orders.add(parts)
     return orders.pop() if len(orders) == 1 else ()
+
+
+def part_tiles(
+    nest: ast.For, scope: Scope, buffers: Mapping[str, Buffer]
+) -> tuple[tuple[str, ...], ...]:
+    """The variables of a parallel nest that index copied fragments of fewer axes than the nest.
+
+    The copy may lay such a fragment out first, and the nest has to follow.
+    """
+    axes = _axes(nest, scope)
+    found = {
+        parts
+        for name, parts in _elements(nest, buffers)
+        if len(parts) < len(axes)
+        and all(part in axes for part in parts)
+        and _is_tile(name, tuple(map(axes.get, parts)), scope, buffers)
+        and any(_is_copied_to(node, name) for node in scope.nodes)
+    }
+    return tuple(sorted(found))
+
+
+def touches_memory(nest: ast.For, buffers: Mapping[str, Buffer]) -> bool:
+    """Whether a parallel nest accesses global or shared memory, and stores to no fragment."""
+    indexed = [
+        (buffers[node.value.id].kind, isinstance(node.ctx, ast.Store))
+        for node in same_scope(nest.body)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in buffers
+    ]
+    if ("alloc_fragment", True) in indexed:
+        return False
+    return any(kind not in _REGISTERS for kind, _ in indexed)
+
+
+def is_stored_only(name: str, scope: Scope, buffers: Mapping[str, Buffer]) -> bool:
+    """Whether a fragment is copied to memory, element by element, and read for nothing else.
+
+    A parallel loop that stores each element where the loop's variables say is such a copy.
+    """
+    stored: set[int] = set()
+    for node in scope.nodes:
+        moved = called(node) in ("copy", "finalize_reducer")
+        if moved or (isinstance(node, ast.For) and _stores_elements(node, name, scope, buffers)):
+            stored |= _names(node)
+    return all(
+        id(node) in stored
+        for node in scope.nodes
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id == name
+    )
+
+
+def _stores_elements(nest: ast.For, name: str, scope: Scope, buffers: Mapping[str, Buffer]) -> bool:
+    """Whether a parallel nest does nothing with elements of a fragment but to store them."""
+    if called(nest.iter) != "Parallel":
+        return False
+    axes = _axes(nest, scope)
+    plain = all(
+        all(part in axes for part in parts)
+        for each, parts in _elements(nest, buffers)
+        if each == name
+    )
+    kinds = {
+        buffers[node.value.id].kind
+        for node in same_scope(nest.body)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in buffers
+        and node.value.id != name
+    }
+    return plain and not kinds & {"alloc_fragment", "alloc_reducer"}
+
+
+def _names(node: ast.AST) -> set[int]:
+    return {id(child) for child in all_below(node) if isinstance(child, ast.Name)}
+
+
+def _is_copied_to(node: ast.AST, name: str) -> bool:
+    if not isinstance(node, ast.Call) or called(node) != "copy":
+        return False
+    target = argument(node, 1, "dst")
+    return isinstance(target, ast.Name) and target.id == name
 
 
 def _axes(nest: ast.For, scope: Scope) -> dict[str, int | None]:

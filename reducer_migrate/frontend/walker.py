@@ -17,6 +17,7 @@ from reducer_migrate.frontend.free import always_matches, pattern_values
 from reducer_migrate.frontend.launch import threads_of
 from reducer_migrate.frontend.loops import condition_of_variables, loop_of
 from reducer_migrate.frontend.operations import PARAMETERS, Operations
+from reducer_migrate.frontend.producers import withheld
 from reducer_migrate.frontend.recorder import Place, Recorder, Reducer
 from reducer_migrate.frontend.scopes import Scope, allocates
 from reducer_migrate.frontend.stores import Stores
@@ -41,6 +42,8 @@ class _Walker:
         self._contributions = Contributions(self._recorder)
         self._stores = Stores(self._recorder, self._uses, self._contributions)
         self._operations = Operations(self._recorder, self._uses, self._contributions)
+        #: The statements that the producers of a loop would have to themselves, by `id`.
+        self._taken: dict[int, Loop] = {}
 
     def run(self) -> tuple[Reducer, ...]:
         self._block(self._scope.node.body, ())
@@ -53,6 +56,9 @@ class _Walker:
 
     def _statement(self, node: ast.stmt, context: Context) -> None:
         handler = getattr(self, f"_on_{type(node).__name__.lower()}", None)
+        taken = self._taken.get(id(node))
+        if taken is not None:
+            self._recorder.withheld = taken
         if handler is not None:
             handler(node, context)
         elif isinstance(node, ScopeNode):
@@ -60,6 +66,8 @@ class _Walker:
             self._recorder.rebind(node.name, Place(node, context))
         else:
             self._uses.scan_parts(node, Place(node, context))
+        if taken is not None:
+            self._recorder.withheld = None
 
     def _on_import(self, node: ast.Import | ast.ImportFrom, context: Context) -> None:
         for name in binds(node):
@@ -115,14 +123,24 @@ class _Walker:
         self._stores.inside(node.target, place, "a loop")
         self._bind(node.target, place, condition_of_variables(loop.kind))
         outermost = loop.kind is LoopKind.PARALLEL and self._contributions.enter(node)
+        first = loop.staged and loop.stages != 0 and self._recorder.pipeline is None
+        if first and not self._taken:
+            self._specialize(node, loop)
         self._block(node.body, (*context, loop))
         if outermost:
             self._contributions.leave()
-        if loop.staged and loop.stages != 0 and self._recorder.pipeline is None:
+        if first:
             self._recorder.pipeline = loop
+            self._taken = {}
         self._block(node.orelse, context)
 
     _on_asyncfor = _on_for
+
+    def _specialize(self, node: ast.For, loop: Loop) -> None:
+        """Note what the producers of a loop would take, if it is warp-specialized."""
+        statements, fragments = withheld(node, self._facts.buffers)
+        self._taken = dict.fromkeys(statements, loop)
+        self._recorder.starved = dict.fromkeys(fragments, loop)
 
     def _on_while(self, node: ast.While, context: Context) -> None:
         self._uses.scan(node.test, Place(node, context))
@@ -138,6 +156,7 @@ class _Walker:
                 threads = threads_of(call, self._scope)
                 self._recorder.kernel = self._recorder.kernel._replace(threads=threads)
                 self._recorder.pipeline = None
+                self._recorder.starved = {}
             if called(call) == "ws":
                 ident = self._recorder.frame()
                 frame = Branch(ident, 0, Condition.THREAD, span_of(node), ast.unparse(call))

@@ -215,12 +215,14 @@ class Init(Event):
     """The opening of an epoch; `fill` is None for an opening at the identity.
 
     `behind` is the first pipelined loop of the kernel that copies to shared memory, where that
-    stands before the opening.
+    stands before the opening; `withheld` is the loop around it whose producers would have it to
+    themselves.
     """
 
     form: InitForm
     fill: Fill | None = None
     behind: Loop | None = None
+    withheld: Loop | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +233,10 @@ class Update(Event):
     `operands` tells of the outermost parallel loop around the update, None where unknown;
     `row_values` is what that loop reads where that is one value for each row of a tile; `tile` are
     the variables of its nest where it goes over all of a fragment, in the order of the fragment's
-    axes, else empty.
+    axes, else empty; `part_tiles` are those of each fragment that a copy fills and that has fewer
+    axes than the nest. `touches_memory` says that the nest accesses global or shared memory and
+    stores to no fragment. `withheld` is the pipelined loop around it whose producers would have it,
+    or a copy that it reads, to themselves.
     """
 
     form: UpdateForm
@@ -243,6 +248,9 @@ class Update(Event):
     operands: Operands | None = None
     row_values: RowValues | None = None
     tile: tuple[str, ...] = ()
+    part_tiles: tuple[tuple[str, ...], ...] = ()
+    touches_memory: bool = False
+    withheld: Loop | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,7 +275,8 @@ class Finalize(Event):
     """The closing of an epoch; `destination` is None in place.
 
     `destination_start` says where a part of a buffer begins, along each of its axes; empty where
-    the destination is a whole buffer.
+    the destination is a whole buffer. `stored_only` says that the result goes to memory, element by
+    element, and is read for nothing else.
     """
 
     destination: str | None = None
@@ -276,6 +285,7 @@ class Finalize(Event):
     batch: Batch | None = None
     destination_is_reducer: bool = False
     destination_start: tuple[Index, ...] = ()
+    stored_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -196,6 +196,19 @@ RULED: dict[str, tuple[Callable[[], Any], tuple[int, ...], list[float], str | No
         [4 + 1536] + [4] * 383,
         None,
     ),
+    "RM313": (lambda: kernels.withheld_updates_v2(128, "before"), (4, 128), [1024], "sm_90"),
+    "RM314": (
+        lambda: kernels.repeated_v2(128, "sum", 128),
+        (4, 32),
+        [128] * 64 + [0] * 64,
+        "sm_90",
+    ),
+    "RM315": (
+        lambda: kernels.small_fragment_beside_memory_v2(128, True, "row"),
+        (32,),
+        [32] * 128,
+        None,
+    ),
 }
 
 

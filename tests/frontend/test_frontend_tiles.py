@@ -97,3 +97,70 @@ def test_pipelines_that_copy_to_shared_memory(copy: str, staged: bool) -> None:
     (reducer,) = unit(kernel(before + ACC + body, HEAD)).reducers
     (update,) = reducer.timeline.updates
     assert [loop.staged for loop in update.loops] == [staged, False]
+
+
+BESIDE = """\
+s = T.alloc_shared((4,), "float32")
+few = T.alloc_fragment((4,), "float32")
+top = T.alloc_fragment((4,), "float32")
+T.copy(A[0:4, 0], s)
+T.copy(s, few)
+T.reduce_max(tile, top, dim=1)
+"""
+
+
+def beside(body: str) -> tuple[tuple[tuple[str, ...], ...], bool]:
+    (reducer,) = unit(kernel(TILE + BESIDE + ACC + body, HEAD)).reducers
+    (update,) = reducer.timeline.updates
+    return update.part_tiles, update.touches_memory
+
+
+@pytest.mark.parametrize(
+    ("body", "parts", "memory"),
+    [
+        (LOOP, (), False),
+        ("for i, j in T.Parallel(4, 8):\n    acc[i] += tile[i, j] * few[i]\n", (("i",),), False),
+        ("for i, j in T.Parallel(4, 8):\n    acc[i] += few[i] * A[i, j]\n", (("i",),), True),
+        ("for i, j in T.Parallel(4, 8):\n    acc[i] += tile[i, j] - top[i]\n", (), False),
+        ("for i in T.Parallel(4):\n    acc[i] += few[i] + s[i]\n", (), True),
+        ("for i, j in T.Parallel(3, 8):\n    acc[i] += few[i]\n", (), False),
+        ("for i, j in T.Parallel(4, 8):\n    acc[i] += few[3 - i]\n", (), False),
+        (
+            "for i, j in T.Parallel(4, 8):\n    tile[i, j] = s[i]\n    acc[i] += few[i]\n",
+            (("i",),),
+            False,
+        ),
+    ],
+)
+def test_what_a_nest_has_beside_its_tile(
+    body: str, parts: tuple[tuple[str, ...], ...], memory: bool
+) -> None:
+    assert beside(body) == (parts, memory)
+
+
+CLOSED = """\
+q = T.alloc_fragment((4,), "float32")
+T.reducer_init(r)
+for i in T.Parallel(4):
+    T.reducer_update(r[i], A[i, 0])
+T.finalize_reducer(r, q)
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "stored"),
+    [
+        ("T.copy(q, B)", True),
+        ("for i in T.Parallel(4):\n    B[i] = q[i] * 2", True),
+        ("for i in T.Parallel(4):\n    B[i] = q[0]", False),
+        ("for i in T.Parallel(4):\n    tile[i, 0] = q[i]", False),
+        ("B[0] = q[0]", False),
+        ("T.gemm(q, tile, B)", False),
+        ("T.copy(q, B)\nx = q[1]", False),
+    ],
+)
+def test_results_that_are_stored_and_read_for_nothing_else(use: str, stored: bool) -> None:
+    body = TILE + 'r = T.alloc_reducer((4,), "float32")\n' + CLOSED + use + "\n"
+    (reducer,) = unit(kernel(body, HEAD)).reducers
+    (closing,) = reducer.timeline.finalizes
+    assert closing.stored_only is stored

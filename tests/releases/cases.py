@@ -91,6 +91,12 @@ PIPELINES = ((1, "sm_90"), (2, "sm_90"), (0, "sm_90"), (2, "sm_80"))
 #: Where an epoch opens that is whole in a turn of a pipelined loop.
 OPENINGS = ("first", "after the copy", "with a seed", "in a loop")
 
+#: Tiles that a pipelined loop sums up, from shared memory and from fragments, on 128 threads.
+SUMMED = ((32, 16), (128, 4), (8, 256), (3, 128), (6, 64))
+#: What is read from global memory before or behind the first read of a tile, in a pipelined loop.
+WITHHELD = ("copy", "seed")
+PLACES = ("before", "behind")
+
 _V1 = (
     Case("sum of 8", "one_output", (128, (1, 8)), count=True),
     Case("max of 8", "one_output", (128, (1, 8), "max"), count=True),
@@ -237,6 +243,73 @@ _V2 = (
             since=NATIVE_V2,
         )
         for source in ("memory", "fragment")
+    ),
+    *(
+        Case(
+            f"v2 sums in a pipeline, {m}x{n} {kept} of {source}",
+            "sums_in_pipeline_v2",
+            (128, (m, n), kept, source),
+            arch="sm_90",
+            since=NATIVE_V2,
+        )
+        for m, n in SUMMED
+        for kept in KEPT
+        for source in ("memory", "fragment")
+    ),
+    *(
+        Case(
+            f"v2 {what} {place} a tile, {stages}, {arch}",
+            "withheld_v2",
+            (96, what, place, stages),
+            arch=arch,
+            since=NATIVE_V2,
+        )
+        for what in WITHHELD
+        for place in PLACES
+        for stages, arch in PIPELINES
+    ),
+    *(
+        Case(
+            f"v2 updates {place} a tile, {stages}, {arch}",
+            "withheld_updates_v2",
+            (128, place, stages),
+            arch=arch,
+            since=NATIVE_V2,
+        )
+        for place in PLACES
+        for stages, arch in PIPELINES
+    ),
+    *(
+        Case(
+            f"v2 {op} of a small fragment into {outputs}, {stages}, {arch}",
+            "repeated_v2",
+            (128, op, outputs, stages),
+            arch=arch,
+            since=NATIVE_V2,
+        )
+        for op in ("sum", "max")
+        for outputs in (64, 128)
+        for stages, arch in PIPELINES
+    ),
+    *(
+        Case(
+            f"v2 small fragment {beside} memory, to a {use}",
+            "small_fragment_beside_memory_v2",
+            (128, beside == "beside", use),
+            since=NATIVE_V2,
+        )
+        for beside in ("beside", "without")
+        for use in ("copy", "element", "row")
+    ),
+    *(
+        Case(
+            f"v2 part tile {m}x{n} {kept}",
+            "of_part_tile_v2",
+            (128, (m, n), kept),
+            since=NATIVE_V2,
+        )
+        for m, n in SMALL_TILES
+        for kept in KEPT
     ),
     Case("v2 into a row", "into_row_v2", (128,), since=NATIVE_V2),
     *(

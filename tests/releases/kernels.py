@@ -757,3 +757,185 @@ def two_places_of_fragments_v2(threads: int, last: str) -> Any:
             T.copy(result, B)
 
     return kernel
+
+
+def sums_in_pipeline_v2(threads: int, tile: tuple[int, ...], kept: str, source: str) -> Any:
+    """The sums of a tile of ones in each turn of a pipelined loop: of its rows, columns, or all.
+
+    `source` says whether the updates read shared memory or a fragment.
+    """
+    m, n = tile
+    shape = {"rows": (m,), "columns": (n,), "": (1,)}[kept]
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4, m, n), "float32"), B: T.Tensor((4, *shape), "float32")):
+        with T.Kernel(1, threads=threads):
+            shared = T.alloc_shared((m, n), "float32")
+            held = T.alloc_fragment((m, n), "float32")
+            acc = T.alloc_reducer(shape, "float32")
+            result = T.alloc_fragment(shape, "float32")
+            for k in T.Pipelined(4, num_stages=2):
+                T.reducer_init(acc)
+                T.copy(A[k, 0:m, 0:n], shared)
+                if source == "fragment":
+                    T.copy(shared, held)
+                for i, j in T.Parallel(m, n):
+                    value = held[i, j] if source == "fragment" else shared[i, j]
+                    if kept == "rows":
+                        T.reducer_update(acc[i], value)
+                    elif kept == "columns":
+                        T.reducer_update(acc[j], value)
+                    else:
+                        T.reducer_update(acc[0], value)
+                T.finalize_reducer(acc, result)
+                T.copy(result, B[k, 0 : shape[0]])
+
+    return kernel
+
+
+def withheld_v2(threads: int, what: str, place: str, stages: int = 2) -> Any:
+    """24 sums of 16 ones in each of 4 turns of a pipelined loop, with something of global memory.
+
+    `what` is a `seed` of 1, or a `copy` to a fragment of as many ones; `place` says whether it
+    stands before or behind the first read of the tile.
+    """
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4, 24, 16), "float32"), B: T.Tensor((4, 24), "float32")):
+        with T.Kernel(1, threads=threads):
+            shared = T.alloc_shared((24, 16), "float32")
+            tile = T.alloc_fragment((24, 16), "float32")
+            held = T.alloc_fragment((24, 16), "float32")
+            acc = T.alloc_reducer((24,), "float32")
+            sums = T.alloc_fragment((24,), "float32")
+            for k in T.Pipelined(4, num_stages=stages):
+                T.copy(A[k, 0:24, 0:16], shared)
+                if place == "behind":
+                    T.copy(shared, tile)
+                if what == "seed":
+                    T.reducer_init(acc, A[k, 0, 0])
+                else:
+                    T.copy(A[k, 0:24, 0:16], held)
+                if place == "before":
+                    T.copy(shared, tile)
+                if what == "copy":
+                    T.reducer_init(acc)
+                for i, j in T.Parallel(24, 16):
+                    if what == "copy":
+                        T.reducer_update(acc[i], tile[i, j] * held[i, j])
+                    else:
+                        T.reducer_update(acc[i], tile[i, j])
+                T.finalize_reducer(acc, sums)
+                T.copy(sums, B[k, 0:24])
+
+    return kernel
+
+
+def withheld_updates_v2(threads: int, place: str, stages: int = 2) -> Any:
+    """A sum of 4 times 128 ones of a tile, and of as many of global memory before or behind it."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4, 128), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=threads):
+            shared = T.alloc_shared((128,), "float32")
+            acc = T.alloc_reducer((1,), "float32")
+            total = T.alloc_fragment((1,), "float32")
+            T.reducer_init(acc)
+            for k in T.Pipelined(4, num_stages=stages):
+                T.copy(A[k, 0:128], shared)
+                if place == "before":
+                    for i in T.Parallel(128):
+                        T.reducer_update(acc[0], A[k, i])
+                for i in T.Parallel(128):
+                    T.reducer_update(acc[0], shared[i])
+                if place == "behind":
+                    for i in T.Parallel(128):
+                        T.reducer_update(acc[0], A[k, i])
+            T.finalize_reducer(acc, total)
+            T.copy(total, B)
+
+    return kernel
+
+
+def repeated_v2(threads: int, op: str, outputs: int, stages: int = 2) -> Any:
+    """32 ones, which a fragment holds, combined into each of 64 outputs in 4 turns of a pipeline.
+
+    Of more `outputs` than 64 the others get nothing.
+    """
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4, 32), "float32"), B: T.Tensor((outputs,), "float32")):
+        with T.Kernel(1, threads=threads):
+            shared = T.alloc_shared((32,), "float32")
+            held = T.alloc_fragment((32,), "float32")
+            acc = T.alloc_reducer((outputs,), "float32", op=op)
+            result = T.alloc_fragment((outputs,), "float32")
+            T.reducer_init(acc)
+            for k in T.Pipelined(4, num_stages=stages):
+                T.copy(A[k, 0:32], shared)
+                T.copy(shared, held)
+                for i, j in T.Parallel(32, 64):
+                    T.reducer_update(acc[j], held[i])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel
+
+
+def small_fragment_beside_memory_v2(threads: int, memory: bool, use: str) -> Any:
+    """The sum of 32 ones that a fragment holds, stored where `use` says; each of B's is 32 or 0.
+
+    `memory` multiplies them by ones of global memory.
+    """
+
+    @T.prim_func
+    def kernel(A: T.Tensor((32,), "float32"), B: T.Tensor((128,), "float32")):
+        with T.Kernel(1, threads=threads):
+            held = T.alloc_fragment((32,), "float32")
+            acc = T.alloc_reducer((1,), "float32")
+            total = T.alloc_fragment((1,), "float32")
+            T.clear(B)
+            T.copy(A, held)
+            T.reducer_init(acc)
+            for i in T.Parallel(32):
+                if memory:
+                    T.reducer_update(acc[0], held[i] * A[i])
+                else:
+                    T.reducer_update(acc[0], held[i])
+            T.finalize_reducer(acc, total)
+            if use == "copy":
+                T.copy(total, B[0:1])
+            elif use == "element":
+                for i in T.Parallel(1):
+                    B[i] = total[i]
+            else:
+                for i in T.Parallel(128):
+                    B[i] = total[0]
+
+    return kernel
+
+
+def of_part_tile_v2(threads: int, tile: tuple[int, int], kept: str) -> Any:
+    """4 times the sums of a fragment's rows, columns, or all, in a nest that has one axis more."""
+    m, n = tile
+    shape = {"rows": (m,), "columns": (n,), "": (1,)}[kept]
+
+    @T.prim_func
+    def kernel(A: T.Tensor((m, n), "float32"), B: T.Tensor(shape, "float32")):
+        with T.Kernel(1, threads=threads):
+            held = T.alloc_fragment((m, n), "float32")
+            acc = T.alloc_reducer(shape, "float32")
+            result = T.alloc_fragment(shape, "float32")
+            T.copy(A, held)
+            T.reducer_init(acc)
+            for i, j, _ in T.Parallel(m, n, 4):
+                if kept == "rows":
+                    T.reducer_update(acc[i], held[i, j])
+                elif kept == "columns":
+                    T.reducer_update(acc[j], held[i, j])
+                else:
+                    T.reducer_update(acc[0], held[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel

@@ -11,7 +11,17 @@ from reducer_rules.catalogue import rule
 from reducer_rules.release import Release, between
 from reducer_rules.replication import replicas, threads_per_row
 from reducer_rules.rule import ReleaseRule
-from tests.releases.cases import KEPT, NATIVE_GRID, OPENINGS, PIPELINES, ROW_TILES, SMALL_TILES
+from tests.releases.cases import (
+    KEPT,
+    NATIVE_GRID,
+    OPENINGS,
+    PIPELINES,
+    PLACES,
+    ROW_TILES,
+    SMALL_TILES,
+    SUMMED,
+    WITHHELD,
+)
 from tests.releases.conftest import Outcome, Probe
 
 NATIVE = between("0.1.14", "0.1.15")
@@ -215,6 +225,20 @@ def test_rm308_tiles_that_do_not_fill_the_block(
         assert probed[f"small tile 4x8 {kept}"].sums_to(1 if lost else right)
 
 
+@pytest.mark.parametrize("kept", KEPT)
+@pytest.mark.parametrize("tile", SMALL_TILES)
+def test_rm308_tiles_in_a_nest_of_more_axes(
+    probed: Probe, tile: tuple[int, int], kept: str
+) -> None:
+    if not probed.within(affected("RM308")):
+        return
+    rows, columns = tile
+    right = {"rows": columns, "columns": rows, "": rows * columns}[kept]
+    small = rows * columns < 128 and 128 % (rows * columns) == 0 and rows > 1 < columns
+    lost = small and kept != "columns"
+    assert probed[f"v2 part tile {rows}x{columns} {kept}"].sums_to(4 if lost else 4 * right)
+
+
 @pytest.mark.parametrize("way", ["through shared memory", "baseline plan"])
 def test_rm308_ways_out(probed: Probe, way: str) -> None:
     if probed.within(affected("RM308")):
@@ -277,6 +301,32 @@ def test_rm311_epochs_behind_a_pipeline(probed: Probe) -> None:
         assert probed["v2 epoch behind a pipeline, of fragment"].sums_to(16 + 4 * 16)
 
 
+#: Whose partials every thread has, so that their opening is lost: of memory nests of powers of two,
+#: which become one loop, and where the threads of a loop number one reduced axis.
+WIDE = {
+    "memory": {(tile, kept) for tile in ((32, 16), (128, 4), (8, 256)) for kept in KEPT}
+    | {((3, 128), "rows"), ((3, 128), "")},
+    "fragment": {
+        ((128, 4), "columns"),
+        ((128, 4), ""),
+        ((8, 256), "rows"),
+        ((3, 128), "rows"),
+        ((3, 128), ""),
+    },
+}
+
+
+@pytest.mark.parametrize("source", WIDE)
+@pytest.mark.parametrize("kept", KEPT)
+@pytest.mark.parametrize("tile", SUMMED)
+def test_rm311_plans(probed: Probe, tile: tuple[int, int], kept: str, source: str) -> None:
+    if probed.within(NATIVE):
+        rows, columns = tile
+        right = {"rows": columns, "columns": rows, "": rows * columns}[kept]
+        found = probed[f"v2 sums in a pipeline, {rows}x{columns} {kept} of {source}"]
+        assert lost(found) if (tile, kept) in WIDE[source] else found.sums_to(right)
+
+
 def test_rm312_two_places_in_a_loop_over_fragments(probed: Probe) -> None:
     if probed.within(affected("RM312")):
         right = (32 + 128, 32, 32, 32)
@@ -295,6 +345,55 @@ def test_rm312_two_places_of_many_outputs(probed: Probe) -> None:
     assert not wrong.error
     assert not wrong.sums_to(4 + 1536, *[4] * 383)
     assert "384 vs. 256" in probed["v2 two places of 384, last the first"].error
+
+
+@pytest.mark.parametrize(("stages", "arch"), PIPELINES)
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("what", WITHHELD)
+def test_rm313_what_producers_keep(
+    probed: Probe, what: str, place: str, stages: int, arch: str
+) -> None:
+    if not probed.within(affected("RM313")):
+        return
+    found = probed[f"v2 {what} {place} a tile, {stages}, {arch}"]
+    if place == "before" and arch == "sm_90" and stages > 0:
+        assert lost(found)
+    else:
+        assert found.sums_to(16 + (what == "seed"))
+
+
+@pytest.mark.parametrize(("stages", "arch"), PIPELINES)
+@pytest.mark.parametrize("place", PLACES)
+def test_rm313_updates(probed: Probe, place: str, stages: int, arch: str) -> None:
+    if not probed.within(affected("RM313")):
+        return
+    kept = place == "before" and arch == "sm_90" and stages > 0
+    found = probed[f"v2 updates {place} a tile, {stages}, {arch}"]
+    assert found.sums_to(512 if kept else 1024)
+
+
+@pytest.mark.parametrize(("stages", "arch"), PIPELINES)
+@pytest.mark.parametrize("outputs", [64, 128])
+@pytest.mark.parametrize("op", ["sum", "max"])
+def test_rm314_copies_of_a_small_fragment(
+    probed: Probe, op: str, outputs: int, stages: int, arch: str
+) -> None:
+    if not probed.within(affected("RM314")):
+        return
+    found = probed[f"v2 {op} of a small fragment into {outputs}, {stages}, {arch}"]
+    repeated = op == "sum" and outputs == 128 and arch == "sm_90" and stages > 0
+    each = {"sum": 4 * 32 * (4 if repeated else 1), "max": 1}[op]
+    assert found.values[:64] == (each,) * 64
+
+
+@pytest.mark.parametrize("use", ["copy", "element", "row"])
+def test_rm315_who_has_the_result(probed: Probe, use: str) -> None:
+    if not probed.within(affected("RM315")):
+        return
+    wanted = (32.0,) * 128 if use == "row" else (32.0,) + (0.0,) * 127
+    assert probed[f"v2 small fragment without memory, to a {use}"].values == wanted
+    beside = probed[f"v2 small fragment beside memory, to a {use}"].values
+    assert beside == ((32.0,) * 32 + (0.0,) * 96 if use == "row" else wanted)
 
 
 def test_rm305_native_tiles_that_fail(probed: Probe) -> None:

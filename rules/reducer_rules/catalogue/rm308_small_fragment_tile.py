@@ -10,9 +10,10 @@ from math import prod
 from typing import NamedTuple
 
 from reducer_rules.nest import is_power_of_two
+from reducer_rules.plans import kept, parallel_extents, spreads
 from reducer_rules.release import Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
-from reducer_rules.timeline import Index, LoopKind, Timeline, Update
+from reducer_rules.timeline import Timeline, Update
 
 
 class SmallFragmentTile(ReleaseRule):
@@ -25,8 +26,9 @@ class SmallFragmentTile(ReleaseRule):
         "threads, an element in each. TileLang 0.1.14 and 0.1.15 have to combine the threads of a "
         "group, look for them in a sum of thread coordinates that they cannot take apart, and "
         "generate no collective: each output is the one contribution of its thread, 1 "
-        "instead of 8 for the row sums of 4x8 ones on 128 threads. Reductions over the first "
-        "axis alone, tiles of one axis, and loops that read no whole fragment are right. "
+        "instead of 8 for the row sums of 4x8 ones on 128 threads. A fragment that stands for rows "
+        "of a larger nest counts as its own tile. Reductions over the first "
+        "axis alone, tiles of one axis, and loops that read no copied fragment are right. "
         "Established by interpreting the code of both releases for a grid of tiles, axes and "
         "thread counts, v1 and v2 alike; v1 code on 0.1.8 to 0.1.13 has RM301 there instead."
     )
@@ -113,10 +115,11 @@ def kernel(A: T.Tensor((4, 16), "float32"), B: T.Tensor((1,), "float32")):
         threads = timeline.kernel.threads
         if not releases or threads is None:
             return
-        sites = {_site(update, timeline) for update in timeline.updates}
+        plans = {_sites(update, timeline) for update in timeline.updates}
         # Sites that differ make TileLang fall back to a plan that combines all threads.
-        site = sites.pop() if len(sites) == 1 else None
-        if site is None or not _lost(site, threads):
+        sites = plans.pop() if len(plans) == 1 else ()
+        site = next((site for site in sites if _lost(site, threads)), None)
+        if site is None:
             return
         shape = "x".join(map(str, site.extents))
         for update in timeline.updates:
@@ -141,42 +144,21 @@ class _Site(NamedTuple):
         return prod(n for n, gone in zip(self.extents, self.reduced, strict=True) if gone)
 
 
-def _site(update: Update, timeline: Timeline) -> _Site | None:
-    """What decides the plan of an update; None for one that is not planned by its axes."""
-    extents = _extents(update)
-    tile = tuple(extents.get(name) for name in update.tile)
-    kept = _kept(update.indices, timeline.shape, extents)
-    if not tile or None in tile or kept is None:
-        return None
-    axes = [(name, extents[name]) for name in update.tile if extents[name] != 1]
-    return _Site(tuple(n or 0 for _, n in axes), tuple(name not in kept for name, _ in axes))
-
-
-def _extents(update: Update) -> dict[str, int | None]:
-    """The parallel variables around an update."""
-    return {
-        name: extent
-        for loop in update.loops
-        if loop.kind is LoopKind.PARALLEL
-        for name, extent in zip(loop.variables, loop.extents, strict=False)
-    }
-
-
-def _kept(
-    indices: tuple[Index, ...], shape: tuple[int | None, ...] | None, extents: dict[str, int | None]
-) -> set[str] | None:
-    """The variables that number the outputs; None unless each numbers a whole axis of them."""
-    if shape is None or len(shape) != len(indices):
-        return None
-    found = set()
-    for index, extent in zip(indices, shape, strict=True):
-        if extent == 1 and index.value == 0:
-            continue
-        name = index.variable
-        if name is None or extent is None or extents.get(name) != extent or name in found:
-            return None
-        found.add(name)
-    return found
+def _sites(update: Update, timeline: Timeline) -> tuple[_Site, ...]:
+    """What may decide the plan of an update; nothing for one that is not planned by its axes."""
+    numbering = kept(update, timeline.shape)
+    if numbering is None:
+        return ()
+    extents = parallel_extents(update)
+    found = []
+    for tile in spreads(update):
+        axes = [(name, extents.get(name)) for name in tile]
+        if all(extent is not None for _, extent in axes):
+            wide = [(name, extent or 0) for name, extent in axes if extent != 1]
+            found.append(
+                _Site(tuple(n for _, n in wide), tuple(name not in numbering for name, _ in wide))
+            )
+    return tuple(found)
 
 
 def _lost(site: _Site, threads: int) -> bool:

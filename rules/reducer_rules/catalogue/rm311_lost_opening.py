@@ -5,10 +5,10 @@ Found by running the wheels; see docs/releases.md.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from reducer_rules.nest import fully_replicated, is_power_of_two, nest_of, warp_specialized
+from reducer_rules.plans import epoch_of, may_be_wide
 from reducer_rules.release import NATIVE_V2, Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import Init, Operands, Timeline, Update
@@ -24,11 +24,13 @@ class LostOpening(ReleaseRule):
         "warp-specialized by default, and what stands behind it runs in its consumers, too. "
         "TileLang 0.1.14 and 0.1.15 leave a `T.reducer_init` inside of it or behind it, with a "
         "seed or not, out of the code where every thread has a partial of every output, which it "
-        "has when the updates read global or shared memory: the sums begin with what the "
-        "registers hold. From 0.1.11 on they do so to the clear of a replicated v1 reducer. An "
-        "epoch that opens before the loop is right on 0.1.14 and later (RM303 before), also in a "
-        "loop around it, and so are pipelines that copy to fragments, and sm_80. Established by "
-        "interpreting the code of all releases."
+        "has when an index is no variable of the loop or numbers only some of the outputs, when "
+        "updates differ, and when all threads stand for one axis that is reduced: the sums begin "
+        "with what the registers hold. From 0.1.11 on they do so to the clear of a replicated v1 "
+        "reducer. An epoch that opens before the loop is right on 0.1.14 and later (RM303 before), "
+        "also in a loop around it, and so are pipelines that copy to fragments, and sm_80. "
+        "Established by interpreting the code of all releases, and read in their sources: the "
+        "layout of such partials is that of the first threads of the block, not of the consumers."
     )
     help = (
         'open the epoch before the loop, pass the config `"tl.disable_warp_specialized": '
@@ -105,14 +107,13 @@ for k in T.Pipelined(4, num_stages=1):
     )
 
     def check(self, timeline: Timeline, target: Target) -> Iterator[Finding]:
-        releases = self.judged_on(timeline, target)
-        if not fully_replicated(timeline):
-            releases = tuple(release for release in releases if release >= NATIVE_V2)
-        if not releases or timeline.kernel.warp_specialized is False:
+        judged = self.judged_on(timeline, target)
+        if not judged or timeline.kernel.warp_specialized is False:
             return
         for init in timeline.inits:
             loop = warp_specialized(init) or init.behind
-            if loop is not None and _in_every_thread(init, timeline):
+            releases = tuple(r for r in judged if _loses(r, init, timeline))
+            if loop is not None and releases:
                 yield self.finding(
                     init,
                     f"on sm_90 {named(releases)} loses the opening of `{timeline.name}` when it "
@@ -121,12 +122,14 @@ for k in T.Pipelined(4, num_stages=1):
                 )
 
 
-def _in_every_thread(init: Init, timeline: Timeline) -> bool:
-    """Whether each thread has a partial of every output: all updates deal memory out evenly."""
-    ends = [later.ident for later in timeline.inits if later.ident > init.ident]
-    end = min(ends, default=math.inf)
-    updates = [update for update in timeline.updates if init.ident < update.ident < end]
-    return bool(updates) and all(map(_reads_memory, updates))
+def _loses(release: Release, init: Init, timeline: Timeline) -> bool:
+    """Whether each thread has a partial of every output, on a release."""
+    updates = epoch_of(init, timeline)
+    if not updates:
+        return False
+    if release >= NATIVE_V2:
+        return may_be_wide(updates, timeline)
+    return fully_replicated(timeline) and all(map(_reads_memory, updates))
 
 
 def _reads_memory(update: Update) -> bool:

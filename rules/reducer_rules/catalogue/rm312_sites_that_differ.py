@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reducer_rules.nest import outputs
+from reducer_rules.plans import kept
 from reducer_rules.release import Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import LoopKind, Operands, Timeline, Update
@@ -24,11 +25,12 @@ class SitesThatDiffer(ReleaseRule):
     explanation = (
         "Where two updates in one `T.Parallel` loop have different indices, TileLang 0.1.14 and "
         "0.1.15 need a partial of every output in each thread. Where the loop reads fragments and "
-        "the last update has plain loop variables as indices, they take the plan of that one for "
-        "all instead: the others are counted in the wrong places, silently. Above 256 outputs "
-        "they do so over global and shared memory too, or stop in an internal error that names "
-        "256 slots. With the updates the other way round, and in loops of their own, all are "
-        "right up to 256 outputs. Established by interpreting the code of both releases."
+        "the last update has plain loop variables as indices, or 0 on an axis of one, they take "
+        "the plan of that one for all instead: the others are counted in the wrong places, "
+        "silently. Above 256 outputs they do so over global and shared memory too, or stop in an "
+        "internal error that names 256 slots. With the updates the other way round, and in loops "
+        "of their own, all are right up to 256 outputs. Established by interpreting the code of "
+        "both releases."
     )
     help = (
         "finalize two reducers, one for each update, and combine their results, or import "
@@ -100,7 +102,7 @@ T.copy(acc, B)
         for updates in _loops(timeline):
             last = updates[-1]
             others = [update for update in updates if _places(update) != _places(last)]
-            if others and (many or _has_a_plan(last)):
+            if others and (many or _has_a_plan(last, timeline)):
                 error = ", or an internal error" if many else ""
                 yield self.finding(
                     last,
@@ -121,13 +123,10 @@ def _loops(timeline: Timeline) -> list[list[Update]]:
     return list(found.values())
 
 
-def _has_a_plan(update: Update) -> bool:
+def _has_a_plan(update: Update, timeline: Timeline) -> bool:
     """Whether the layout of fragments and the indices alone say which threads are combined."""
-    variables = {
-        v for loop in update.loops if loop.kind is LoopKind.PARALLEL for v in loop.variables
-    }
-    named = all(index.variable in variables for index in update.indices)
-    return named and update.operands in (Operands.ELEMENTWISE, Operands.COLLECTIVE)
+    fragments = (Operands.ELEMENTWISE, Operands.COLLECTIVE)
+    return update.operands in fragments and kept(update, timeline.shape) is not None
 
 
 def _places(update: Update) -> tuple[str, ...]:

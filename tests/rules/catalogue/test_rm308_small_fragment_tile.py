@@ -109,3 +109,12 @@ def test_on_any_release_it_is_a_note() -> None:
     (finding,) = found("RM308", over((4, 8), "i"), on(None))
     assert finding.severity is Severity.NOTE
     assert "TileLang 0.1.14 to 0.1.15" in finding.message
+
+
+@pytest.mark.parametrize(("kept", "found"), [("i", 1), ("j", 0), ("k", 1)])
+def test_a_fragment_of_fewer_axes_than_the_nest(kept: str, found: int) -> None:
+    sizes = {"i": 4, "j": 8, "k": 64}
+    sketch = opened(shape=(sizes[kept],))
+    with sketch.loop(variables=tuple(sizes), extents=tuple(sizes.values())):
+        sketch.augment(indices=(Index(kept, variable=kept),), part_tiles=(("i", "j"),))
+    assert len(messages("RM308", sketch, on("0.1.15"))) == found

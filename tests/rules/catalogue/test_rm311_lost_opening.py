@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from reducer_rules import Severity
-from reducer_rules.timeline import Init, InitForm, Loop, LoopKind, Operands, Span
+from reducer_rules.timeline import Index, Init, InitForm, Loop, LoopKind, Operands, Span
 from tests.rules.build import Sketch
 from tests.rules.launched import found, messages, on
 
@@ -65,10 +65,65 @@ def test_an_epoch_behind_the_pipeline() -> None:
     assert len(messages("RM311", behind(64), on("0.1.15"))) == 1
 
 
-def test_partials_that_not_every_thread_has() -> None:
-    assert messages("RM311", behind(64, Operands.ELEMENTWISE), on("0.1.15")) == []
-    assert messages("RM311", behind(1536), on("0.1.15")) == []
-    assert messages("RM311", inside(operands=Operands.ELEMENTWISE), on("0.1.15")) == []
+def summed(
+    extents: tuple[int, ...],
+    keeps: str,
+    tile: tuple[str, ...] = (),
+    shape: tuple[int, ...] | None = None,
+) -> Sketch:
+    """Sums behind a pipelined loop of what a nest of `i, j` goes over, of the axes named.
+
+    `tile` are the axes of a fragment; without it the nest reads memory.
+    """
+    sizes = dict(zip("ij", extents, strict=False))
+    sketch = Sketch()
+    sketch.alloc(shape=shape or tuple(sizes[axis] for axis in keeps) or (1,))
+    loop = Loop(99, LoopKind.PIPELINED, Span(40), ("k",), (4,), 2, True)
+    sketch.add(Init(ident=2, span=Span(2), form=InitForm.REDUCER_INIT, behind=loop))
+    indices = tuple(Index(axis, None, axis) for axis in keeps) or (Index("0", 0),)
+    with sketch.loop(LoopKind.PARALLEL, tuple(sizes), extents):
+        operands = Operands.ELEMENTWISE if tile else Operands.MEMORY
+        sketch.update(indices=indices, operands=operands, tile=tile)
+    sketch.finalize("result")
+    return sketch
+
+
+@pytest.mark.parametrize(
+    ("sketch", "wide"),
+    [
+        (summed((1536,), ""), True),
+        (summed((1536,), "i"), False),
+        (summed((64,), "i"), True),
+        (summed((3, 128), "i"), True),
+        (summed((3, 128), "j"), False),
+        (summed((6, 64), "i"), False),
+        (summed((32, 16), "i"), True),
+        (summed((32, 16), "i", ("i", "j")), False),
+        (summed((32, 16), "i", ("i", "j"), (64,)), True),
+        (summed((128, 4), "j", ("i", "j")), True),
+        (summed((128, 4), "i", ("i", "j")), False),
+        (summed((128, 4), "", ("i", "j")), True),
+        (summed((16, 64), "", ("i", "j")), False),
+    ],
+)
+def test_partials_that_every_thread_has(sketch: Sketch, wide: bool) -> None:
+    assert len(messages("RM311", sketch, on("0.1.15"))) == wide
+
+
+def test_a_computed_index_and_two_loops_make_every_thread_have_them() -> None:
+    computed = inside(operands=Operands.COLLECTIVE)
+    assert messages("RM311", computed, on("0.1.15")) == []
+    for indices in ((Index("r + 1"),), (Index("i // 2"),)):
+        sketch = Sketch()
+        sketch.alloc(shape=(8,))
+        sketch.context = (Loop(99, LoopKind.PIPELINED, Span(40), ("k",), (4,), 2, True),)
+        sketch.init()
+        with sketch.loop():
+            sketch.update(indices=indices, operands=Operands.COLLECTIVE)
+        assert len(messages("RM311", sketch, on("0.1.15"))) == 1
+    with computed.loop():
+        computed.update(operands=Operands.COLLECTIVE)
+    assert len(messages("RM311", computed, on("0.1.15"))) == 1
 
 
 def test_an_epoch_that_opens_before_the_pipeline_is_right() -> None:

@@ -16,7 +16,7 @@ def sites(
     sketch.alloc(shape=(outputs,))
     sketch.init()
     for _ in range(loops):
-        with sketch.loop(LoopKind.PARALLEL, ("i",), (384,)):
+        with sketch.loop(LoopKind.PARALLEL, ("i",), (outputs or 384,)):
             for place in places:
                 index = Index(place, variable=place if place == "i" else None)
                 sketch.update(indices=(index,), operands=operands)
@@ -50,6 +50,31 @@ def test_a_loop_over_fragments() -> None:
 def test_a_last_update_without_a_plan_of_its_own(places: tuple[str, str]) -> None:
     fragments = sites(*places, outputs=4, operands=Operands.ELEMENTWISE)
     assert messages("RM312", fragments, on("0.1.15")) == []
+
+
+def test_an_axis_of_one_is_indexed_by_zero() -> None:
+    def places(last: int) -> Sketch:
+        sketch = Sketch()
+        sketch.alloc(shape=(4, 1))
+        sketch.init()
+        with sketch.loop(LoopKind.PARALLEL, ("i", "j"), (4, 8)):
+            for index in (Index("0", 0), Index("i", None, "i")):
+                indices = (index, Index(str(last), last))
+                sketch.update(indices=indices, operands=Operands.COLLECTIVE)
+        return sketch
+
+    assert len(messages("RM312", places(0), on("0.1.15"))) == 1
+    assert messages("RM312", places(1), on("0.1.15")) == []
+
+
+def test_an_index_of_some_of_the_outputs_is_no_plan() -> None:
+    sketch = Sketch()
+    sketch.alloc(shape=(16,))
+    sketch.init()
+    with sketch.loop(LoopKind.PARALLEL, ("i",), (8,)):
+        for index in (Index("0", 0), Index("i", None, "i")):
+            sketch.update(indices=(index,), operands=Operands.ELEMENTWISE)
+    assert messages("RM312", sketch, on("0.1.15")) == []
 
 
 def test_one_finding_for_a_loop() -> None:

@@ -1,0 +1,152 @@
+"""How native v2 keeps the partials of a reducer: which sites it plans alone, and which it cannot.
+
+TileLang 0.1.14 and 0.1.15 derive a plan from the layout of each loop of updates. A narrow one
+keeps in a thread the outputs of its own iterations, and combines the threads that share an output.
+It needs indices that are variables of the loop, one for each whole axis of the outputs, and all
+loops to agree. Else the plan is wide: a partial of every output in every thread, which are
+all combined. Nests over memory whose extents are powers of two are made one loop before, and then
+no index is a variable any more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from math import prod
+
+from reducer_rules.nest import is_power_of_two
+from reducer_rules.timeline import Init, LoopKind, Operands, Timeline, Update
+
+#: Elements, at most, that a thread takes at once: 16 bytes.
+_VECTOR = 16
+#: What stands for the place of an output on an axis of one.
+_ONLY = ""
+
+
+def parallel_extents(update: Update) -> dict[str, int | None]:
+    """The parallel variables around an update, outermost first."""
+    return {
+        name: extent
+        for loop in update.loops
+        if loop.kind is LoopKind.PARALLEL
+        for name, extent in zip(loop.variables, loop.extents, strict=False)
+    }
+
+
+def kept(update: Update, shape: tuple[int | None, ...] | None) -> tuple[str, ...] | None:
+    """The variables that number the outputs, in the order of their axes.
+
+    None unless each numbers a whole axis, so that no site of these indices is planned narrow. An
+    axis of one that is indexed by 0 has an empty name.
+    """
+    extents = parallel_extents(update)
+    if shape is None or len(shape) != len(update.indices):
+        return None
+    found: list[str] = []
+    for index, extent in zip(update.indices, shape, strict=True):
+        name = index.variable or ""
+        if extent == 1 and index.value == 0:
+            found.append(_ONLY)
+        elif extent is None or extents.get(name) != extent or name in found:
+            return None
+        else:
+            found.append(name)
+    return tuple(found)
+
+
+def spreads(update: Update) -> tuple[tuple[str, ...], ...]:
+    """The variables of each fragment whose elements may decide which thread runs an iteration."""
+    whole = (update.tile,) if update.tile else ()
+    return (*whole, *update.part_tiles)
+
+
+def elements(axes: Iterable[str], update: Update) -> int | None:
+    """How many elements a fragment has that these variables number; None where not static."""
+    extents = parallel_extents(update)
+    known = [extents.get(name) or 0 for name in axes]
+    return prod(known) if all(known) else None
+
+
+def may_repeat(update: Update, threads: int | None) -> bool:
+    """Whether several threads may run an iteration: a fragment with fewer elements than threads."""
+    sizes = [elements(axes, update) for axes in spreads(update)]
+    return threads is not None and any(size is not None and size < threads for size in sizes)
+
+
+def epoch_of(init: Init, timeline: Timeline) -> list[Update]:
+    """The updates between an opening and the next, in the order of the text."""
+    ends = [later.ident for later in timeline.inits if later.ident > init.ident]
+    end = min(ends, default=math.inf)
+    return [update for update in timeline.updates if init.ident < update.ident < end]
+
+
+def may_be_wide(updates: Sequence[Update], timeline: Timeline) -> bool:
+    """Whether the plan for updates of one epoch is wide, or cannot be told to be narrow.
+
+    Fragments that other operations lay out are taken to allow what the indices allow.
+    """
+    threads = timeline.kernel.threads
+    plans = {_narrow(update, timeline.shape, threads) for update in updates}
+    return len(plans) > 1 or None in plans
+
+
+_Narrow = tuple[int, tuple[str, ...]]
+
+
+def _narrow(
+    update: Update, shape: tuple[int | None, ...] | None, threads: int | None
+) -> _Narrow | None:
+    """The loop and the kept variables of an update, alike for updates that surely agree.
+
+    None where it may have no narrow plan.
+    """
+    found = kept(update, shape)
+    if found is None:
+        return None
+    extents = parallel_extents(update)
+    plan = (_outermost(update), found)
+    if update.operands is Operands.MEMORY:
+        fused = len(extents) > 1 and all(
+            size and is_power_of_two(size) for size in extents.values()
+        )
+        wide = fused or _leaves_idle(extents.values(), threads)
+        return None if wide or _one_takes_all(tuple(extents), found, update, threads) else plan
+    if update.tile and not update.part_tiles:
+        return None if _one_takes_all(update.tile, found, update, threads) else plan
+    return plan
+
+
+def _outermost(update: Update) -> int:
+    """The ident of the outermost parallel loop around an update."""
+    return next((loop.ident for loop in update.loops if loop.kind is LoopKind.PARALLEL), -1)
+
+
+def _leaves_idle(sizes: Iterable[int | None], threads: int | None) -> bool:
+    """Whether there may be fewer iterations than threads."""
+    known = [size or 0 for size in sizes]
+    return threads is None or prod(known) < threads
+
+
+def _one_takes_all(
+    axes: Sequence[str], found: tuple[str, ...], update: Update, threads: int | None
+) -> bool:
+    """Whether the threads may number nothing but positions on one reduced axis.
+
+    Elements are dealt to the threads in the order of the axes, some at once; how many depends on
+    dtypes and alignments. Where one axis takes all threads, every one has to do with each output.
+    """
+    extents = parallel_extents(update)
+    sizes = [extents.get(name) or 0 for name in axes]
+    if threads is None or not all(sizes):
+        return update.operands is Operands.MEMORY
+    widest = min(_VECTOR, prod(sizes) // threads)
+    vectors = [1 << bit for bit in range(widest.bit_length())]
+    below = 1
+    for name, size in zip(reversed(axes), reversed(sizes), strict=True):
+        above = below * size
+        if name not in found and any(
+            below <= vector and above >= threads * vector for vector in vectors
+        ):
+            return True
+        below = above
+    return False
