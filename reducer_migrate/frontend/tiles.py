@@ -78,12 +78,15 @@ def touches_memory(nest: ast.For, buffers: Mapping[str, Buffer]) -> bool:
 def is_stored_only(name: str, scope: Scope, buffers: Mapping[str, Buffer]) -> bool:
     """Whether a fragment is copied to memory, element by element, and read for nothing else.
 
-    A parallel loop that stores each element where the loop's variables say is such a copy.
+    A parallel loop that stores each element where the loop's variables say is such a copy, and
+    what thread 0 does alone passes for one.
     """
     stored: set[int] = set()
     for node in scope.nodes:
         moved = called(node) in ("copy", "finalize_reducer")
-        if moved or (isinstance(node, ast.For) and _stores_elements(node, name, scope, buffers)):
+        alone = isinstance(node, ast.If) and _is_of_first_thread(node.test, scope)
+        loop = isinstance(node, ast.For) and _stores_elements(node, name, scope, buffers)
+        if moved or alone or loop:
             stored |= _names(node)
     return all(
         id(node) in stored
@@ -111,6 +114,15 @@ def _stores_elements(nest: ast.For, name: str, scope: Scope, buffers: Mapping[st
         and node.value.id != name
     }
     return plain and not kinds & {"alloc_fragment", "alloc_reducer"}
+
+
+def _is_of_first_thread(test: ast.expr, scope: Scope) -> bool:
+    """Whether a test is `T.get_thread_binding() == 0`, or that of a name for it."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+        return False
+    left = scope.value(test.left.id) if isinstance(test.left, ast.Name) else test.left
+    alone = len(test.ops) == 1 and static_int(test.comparators[0], scope) == 0
+    return alone and left is not None and called(left) == "get_thread_binding"
 
 
 def _names(node: ast.AST) -> set[int]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from math import prod
+from typing import NamedTuple
 
 from reducer_rules.nest import is_power_of_two
 from reducer_rules.timeline import Init, LoopKind, Operands, Timeline, Update
@@ -78,6 +79,41 @@ def epoch_of(init: Init, timeline: Timeline) -> list[Update]:
     ends = [later.ident for later in timeline.inits if later.ident > init.ident]
     end = min(ends, default=math.inf)
     return [update for update in timeline.updates if init.ident < update.ident < end]
+
+
+class Spread(NamedTuple):
+    """The extents of a fragment's axes, and which of them are reduced; axes of 1 left out."""
+
+    extents: tuple[int, ...]
+    reduced: tuple[bool, ...]
+
+    @property
+    def combined(self) -> int:
+        """How many contributions each output has, of one turn of the loops around the nest."""
+        return prod(n for n, gone in zip(self.extents, self.reduced, strict=True) if gone)
+
+
+def narrow_spreads(timeline: Timeline) -> tuple[Spread, ...]:
+    """What may decide the narrow plan of a reducer of fragments; nothing where it has none.
+
+    Sites that differ make TileLang fall back to a plan that combines all threads.
+    """
+    plans = {_reduced(update, timeline.shape) for update in timeline.updates}
+    return plans.pop() if len(plans) == 1 else ()
+
+
+def _reduced(update: Update, shape: tuple[int | None, ...] | None) -> tuple[Spread, ...]:
+    numbering = kept(update, shape)
+    if numbering is None:
+        return ()
+    extents = parallel_extents(update)
+    found = []
+    for tile in spreads(update):
+        if all(extents.get(name) is not None for name in tile):
+            axes = [(name, extents[name] or 0) for name in tile if extents[name] != 1]
+            reduced = tuple(name not in numbering for name, _ in axes)
+            found.append(Spread(tuple(size for _, size in axes), reduced))
+    return tuple(found)
 
 
 def may_be_wide(updates: Sequence[Update], timeline: Timeline) -> bool:

@@ -92,7 +92,7 @@ PIPELINES = ((1, "sm_90"), (2, "sm_90"), (0, "sm_90"), (2, "sm_80"))
 OPENINGS = ("first", "after the copy", "with a seed", "in a loop")
 
 #: Tiles that a pipelined loop sums up, from shared memory and from fragments, on 128 threads.
-SUMMED = ((32, 16), (128, 4), (8, 256), (3, 128), (6, 64))
+SUMMED = ((32, 16), (128, 4), (16, 64), (3, 128), (6, 64))
 #: What is read from global memory before or behind the first read of a tile, in a pipelined loop.
 WITHHELD = ("copy", "seed")
 PLACES = ("before", "behind")

@@ -304,12 +304,11 @@ def test_rm311_epochs_behind_a_pipeline(probed: Probe) -> None:
 #: Whose partials every thread has, so that their opening is lost: of memory nests of powers of two,
 #: which become one loop, and where the threads of a loop number one reduced axis.
 WIDE = {
-    "memory": {(tile, kept) for tile in ((32, 16), (128, 4), (8, 256)) for kept in KEPT}
+    "memory": {(tile, kept) for tile in ((32, 16), (128, 4), (16, 64)) for kept in KEPT}
     | {((3, 128), "rows"), ((3, 128), "")},
     "fragment": {
         ((128, 4), "columns"),
         ((128, 4), ""),
-        ((8, 256), "rows"),
         ((3, 128), "rows"),
         ((3, 128), ""),
     },
@@ -369,7 +368,7 @@ def test_rm313_updates(probed: Probe, place: str, stages: int, arch: str) -> Non
         return
     kept = place == "before" and arch == "sm_90" and stages > 0
     found = probed[f"v2 updates {place} a tile, {stages}, {arch}"]
-    assert found.sums_to(512 if kept else 1024)
+    assert found.values == (512.0 if kept else 1024.0,)
 
 
 @pytest.mark.parametrize(("stages", "arch"), PIPELINES)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import NamedTuple
 
 from reducer_rules.nest import is_power_of_two
-from reducer_rules.plans import kept, parallel_extents, spreads
+from reducer_rules.plans import Spread, narrow_spreads
 from reducer_rules.release import Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
-from reducer_rules.timeline import Timeline, Update
+from reducer_rules.timeline import Timeline
 
 
 class SmallFragmentTile(ReleaseRule):
@@ -115,10 +114,7 @@ def kernel(A: T.Tensor((4, 16), "float32"), B: T.Tensor((1,), "float32")):
         threads = timeline.kernel.threads
         if not releases or threads is None:
             return
-        plans = {_sites(update, timeline) for update in timeline.updates}
-        # Sites that differ make TileLang fall back to a plan that combines all threads.
-        sites = plans.pop() if len(plans) == 1 else ()
-        site = next((site for site in sites if _lost(site, threads)), None)
+        site = next((each for each in narrow_spreads(timeline) if _lost(each, threads)), None)
         if site is None:
             return
         shape = "x".join(map(str, site.extents))
@@ -132,36 +128,7 @@ def kernel(A: T.Tensor((4, 16), "float32"), B: T.Tensor((1,), "float32")):
             )
 
 
-class _Site(NamedTuple):
-    """The extents of a tile, and which of its axes an update reduces over; axes of 1 left out."""
-
-    extents: tuple[int, ...]
-    reduced: tuple[bool, ...]
-
-    @property
-    def combined(self) -> int:
-        """How many contributions each output has, of one turn of the loops around the nest."""
-        return prod(n for n, gone in zip(self.extents, self.reduced, strict=True) if gone)
-
-
-def _sites(update: Update, timeline: Timeline) -> tuple[_Site, ...]:
-    """What may decide the plan of an update; nothing for one that is not planned by its axes."""
-    numbering = kept(update, timeline.shape)
-    if numbering is None:
-        return ()
-    extents = parallel_extents(update)
-    found = []
-    for tile in spreads(update):
-        axes = [(name, extents.get(name)) for name in tile]
-        if all(extent is not None for _, extent in axes):
-            wide = [(name, extent or 0) for name, extent in axes if extent != 1]
-            found.append(
-                _Site(tuple(n for _, n in wide), tuple(name not in numbering for name, _ in wide))
-            )
-    return tuple(found)
-
-
-def _lost(site: _Site, threads: int) -> bool:
+def _lost(site: Spread, threads: int) -> bool:
     """Whether native v2 generates no collective where one is needed."""
     elements = prod(site.extents)
     if elements >= threads or threads % elements or not is_power_of_two(site.combined):

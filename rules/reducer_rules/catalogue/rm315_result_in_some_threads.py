@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reducer_rules.plans import kept, may_repeat
+from reducer_rules.plans import may_repeat, narrow_spreads
 from reducer_rules.release import Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import Timeline, Update
@@ -104,6 +104,8 @@ def kernel(A: T.Tensor((16,), "float32"), B: T.Tensor((16, 64), "float32"),
         releases = self.judged_on(timeline, target)
         if not releases or all(closing.stored_only for closing in timeline.finalizes):
             return
+        if not narrow_spreads(timeline):
+            return
         for update in timeline.updates:
             if _is_left_to_some(update, timeline):
                 yield self.finding(
@@ -117,5 +119,4 @@ def kernel(A: T.Tensor((16,), "float32"), B: T.Tensor((16, 64), "float32"),
 
 def _is_left_to_some(update: Update, timeline: Timeline) -> bool:
     """Whether one of several copies runs an update that each of them is taken to have run."""
-    narrow = kept(update, timeline.shape) is not None
-    return narrow and update.touches_memory and may_repeat(update, timeline.kernel.threads)
+    return update.touches_memory and may_repeat(update, timeline.kernel.threads)

@@ -48,6 +48,13 @@ def test_a_fragment_that_fills_the_block_and_a_plan_of_all_threads() -> None:
     assert messages("RM315", beside(index="i // 32"), on("0.1.15")) == []
 
 
+def test_sites_that_differ_have_a_plan_of_all_threads() -> None:
+    sketch = beside()
+    with sketch.loop(variables=("i",), extents=(16,)):
+        sketch.update(operands=Operands.ELEMENTWISE, tile=("i",), touches_memory=True)
+    assert messages("RM315", sketch, on("0.1.15")) == []
+
+
 def test_other_releases_and_the_runtime() -> None:
     for target in (on("0.1.13"), on("0.1.15", compat=True)):
         assert messages("RM315", beside(), target) == []
