@@ -116,6 +116,21 @@ def _reduced(update: Update, shape: tuple[int | None, ...] | None) -> tuple[Spre
     return tuple(found)
 
 
+def all_alike(timeline: Timeline) -> bool:
+    """Whether all updates may share one narrow plan: loops, indices and operands are alike."""
+    alike = {
+        (_parallel(update), kept(update, timeline.shape), update.operands)
+        for update in timeline.updates
+    }
+    return len(alike) == 1 and all(numbering is not None for _, numbering, _ in alike)
+
+
+def _parallel(update: Update) -> tuple[tuple[str | int | None, ...], ...]:
+    """The variables and extents of the parallel loops around an update."""
+    loops = (loop for loop in update.loops if loop.kind is LoopKind.PARALLEL)
+    return tuple((*loop.variables, *loop.extents) for loop in loops)
+
+
 def may_be_wide(updates: Sequence[Update], timeline: Timeline) -> bool:
     """Whether the plan for updates of one epoch is wide, or cannot be told to be narrow.
 
