@@ -100,19 +100,9 @@ def _stores_elements(nest: ast.For, name: str, scope: Scope, buffers: Mapping[st
     if called(nest.iter) != "Parallel":
         return False
     axes = _axes(nest, scope)
-    plain = all(
-        all(part in axes for part in parts)
-        for each, parts in _elements(nest, buffers)
-        if each == name
-    )
-    kinds = {
-        buffers[node.value.id].kind
-        for node in same_scope(nest.body)
-        if isinstance(node, ast.Subscript)
-        and isinstance(node.value, ast.Name)
-        and node.value.id in buffers
-        and node.value.id != name
-    }
+    indexed = list(_indexed(nest, buffers))
+    plain = all(part in axes for each, parts in indexed if each == name for part in parts)
+    kinds = {buffers[each].kind for each, _ in indexed if each != name}
     return plain and not kinds & {"alloc_fragment", "alloc_reducer"}
 
 
@@ -151,12 +141,28 @@ def _axes(nest: ast.For, scope: Scope) -> dict[str, int | None]:
 def _elements(
     nest: ast.For, buffers: Mapping[str, Buffer]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The fragments that a nest indexes, with their indices: the text of any but a variable."""
+    """The fragments that a nest indexes, with their indices: the text of any but a variable.
+
+    Those of a single element are every thread's, and decide nothing.
+    """
+    for name, parts in _indexed(nest, buffers):
+        if _has_elements(buffers[name]):
+            yield name, parts
+
+
+def _indexed(nest: ast.For, buffers: Mapping[str, Buffer]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The buffers that a nest indexes, with the texts of their indices."""
     for node in same_scope(nest.body):
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-            name = node.value.id
-            if name in buffers and buffers[name].kind == "alloc_fragment":
-                yield name, tuple(ast.unparse(part) for part in index_parts(node))
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+            continue
+        if node.value.id in buffers:
+            yield node.value.id, tuple(ast.unparse(part) for part in index_parts(node))
+
+
+def _has_elements(buffer: Buffer) -> bool:
+    """Whether a buffer is a fragment of more than one element, or of an unknown number."""
+    single = buffer.shape is not None and all(extent == 1 for extent in buffer.shape)
+    return buffer.kind == "alloc_fragment" and not single
 
 
 def _is_tile(

@@ -38,7 +38,7 @@ def kept(update: Update, shape: tuple[int | None, ...] | None) -> tuple[str, ...
     """The variables that number the outputs, in the order of their axes.
 
     None unless each numbers a whole axis, so that no site of these indices is planned narrow. An
-    axis of one that is indexed by 0 has an empty name.
+    axis of one has an empty name, for whatever its index is, it is 0.
     """
     extents = parallel_extents(update)
     if shape is None or len(shape) != len(update.indices):
@@ -46,7 +46,7 @@ def kept(update: Update, shape: tuple[int | None, ...] | None) -> tuple[str, ...
     found: list[str] = []
     for index, extent in zip(update.indices, shape, strict=True):
         name = index.variable or ""
-        if extent == 1 and index.value == 0:
+        if extent == 1:
             found.append(_ONLY)
         elif extent is None or extents.get(name) != extent or name in found:
             return None
@@ -56,8 +56,12 @@ def kept(update: Update, shape: tuple[int | None, ...] | None) -> tuple[str, ...
 
 
 def spreads(update: Update) -> tuple[tuple[str, ...], ...]:
-    """The variables of each fragment whose elements may decide which thread runs an iteration."""
-    whole = (update.tile,) if update.tile else ()
+    """The variables of each fragment whose elements may decide which thread runs an iteration.
+
+    With fragments of fewer axes than the nest, the iterations of the nest may decide it, too.
+    """
+    nest = (tuple(parallel_extents(update)),) if update.part_tiles else ()
+    whole = (update.tile,) if update.tile else nest
     return (*whole, *update.part_tiles)
 
 
@@ -152,7 +156,7 @@ def _narrow(
     None where it may have no narrow plan.
     """
     found = kept(update, shape)
-    if found is None:
+    if found is None or not _is_zero_where_only(update, found):
         return None
     extents = parallel_extents(update)
     plan = (_outermost(update), found)
@@ -165,6 +169,12 @@ def _narrow(
     if update.tile and not update.part_tiles:
         return None if _one_takes_all(update.tile, found, update, threads) else plan
     return plan
+
+
+def _is_zero_where_only(update: Update, found: tuple[str, ...]) -> bool:
+    """Whether TileLang surely knows of each index of an axis of one that it is 0."""
+    indices = zip(found, update.indices, strict=True)
+    return all(name != _ONLY or index.value == 0 for name, index in indices)
 
 
 def _outermost(update: Update) -> int:

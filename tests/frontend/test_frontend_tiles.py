@@ -44,6 +44,12 @@ def test_v2_spelling_and_a_fragment_of_fewer_axes_beside_it() -> None:
     assert tiles(body, before) == [("i", "j")]
 
 
+def test_a_fragment_of_one_element_decides_nothing() -> None:
+    before = TILE + 'one = T.alloc_fragment((1,), "float32")\nT.copy(A[0, 0:1], one)\n'
+    body = "for i, j in T.Parallel(4, 8):\n    acc[i] += tile[i, j] - one[0]\n"
+    assert tiles(body, before) == [("i", "j")]
+
+
 def test_axes_in_another_order() -> None:
     assert tiles("for j, i in T.Parallel(8, 4):\n    acc[i] += tile[i, j]\n") == [("i", "j")]
     turned = 'tile = T.alloc_fragment((8, 4), "float32")\nT.fill(tile, 1)\n'
@@ -168,3 +174,25 @@ def test_results_that_are_stored_and_read_for_nothing_else(use: str, stored: boo
     (reducer,) = unit(kernel(body, HEAD)).reducers
     (closing,) = reducer.timeline.finalizes
     assert closing.stored_only is stored
+
+
+@pytest.mark.parametrize(
+    ("shape", "statement", "by_tma"),
+    [
+        ("(4, 8)", "T.copy(A[0, 0], s)", True),
+        ("(4, 2)", "T.copy(A[0, 0], s)", False),
+        ("(4, n)", "T.copy(A[0, 0], s)", True),
+        ("(4, 8)", "for r in T.serial(2):\n        T.copy(A[0, 0], s)", False),
+        ("(4, 8)", "if k > 0:\n        T.copy(A[0, 0], s)", True),
+    ],
+)
+def test_copies_that_tma_may_make(shape: str, statement: str, by_tma: bool) -> None:
+    before = f's = T.alloc_shared({shape}, "float32")\n'
+    rest = "    for i in T.Parallel(4):\n        acc[i] += A[i, k]\n"
+    if statement.startswith("if"):
+        rest = rest.replace("    for", "        for").replace("    acc", "        acc")
+    body = f"for k in T.Pipelined(4, num_stages=2):\n    {statement}\n{rest}"
+    (reducer,) = unit(kernel(before + ACC + body, HEAD)).reducers
+    (update,) = reducer.timeline.updates
+    (pipelined,) = (loop for loop in update.loops if loop.staged)
+    assert pipelined.by_tma is by_tma
