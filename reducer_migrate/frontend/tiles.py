@@ -32,7 +32,7 @@ def tile_axes(nest: ast.For, scope: Scope, buffers: Mapping[str, Buffer]) -> tup
     """
     axes = _axes(nest, scope)
     orders = set()
-    for name, parts in _elements(nest, buffers):
+    for name, parts in _elements(nest, buffers, axes):
         if any(part not in axes for part in parts):
             return ()
         if len(parts) == len(axes):
@@ -52,8 +52,9 @@ def part_tiles(
     axes = _axes(nest, scope)
     found = {
         parts
-        for name, parts in _elements(nest, buffers)
+        for name, parts in _elements(nest, buffers, axes)
         if len(parts) < len(axes)
+        and not _is_single(buffers[name])
         and all(part in axes for part in parts)
         and _is_tile(name, tuple(map(axes.get, parts)), scope, buffers)
         and any(_is_copied_to(node, name) for node in scope.nodes)
@@ -139,14 +140,16 @@ def _axes(nest: ast.For, scope: Scope) -> dict[str, int | None]:
 
 
 def _elements(
-    nest: ast.For, buffers: Mapping[str, Buffer]
+    nest: ast.For, buffers: Mapping[str, Buffer], axes: Mapping[str, int | None]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The fragments that a nest indexes, with their indices: the text of any but a variable.
 
-    Those of a single element are every thread's, and decide nothing.
+    Those of a single element are every thread's, and decide nothing where no variable stands.
     """
     for name, parts in _indexed(nest, buffers):
-        if _has_elements(buffers[name]):
+        if buffers[name].kind != "alloc_fragment":
+            continue
+        if not _is_single(buffers[name]) or all(part in axes for part in parts):
             yield name, parts
 
 
@@ -159,10 +162,9 @@ def _indexed(nest: ast.For, buffers: Mapping[str, Buffer]) -> Iterator[tuple[str
             yield node.value.id, tuple(ast.unparse(part) for part in index_parts(node))
 
 
-def _has_elements(buffer: Buffer) -> bool:
-    """Whether a buffer is a fragment of more than one element, or of an unknown number."""
-    single = buffer.shape is not None and all(extent == 1 for extent in buffer.shape)
-    return buffer.kind == "alloc_fragment" and not single
+def _is_single(buffer: Buffer) -> bool:
+    """Whether a buffer has one element."""
+    return buffer.shape is not None and all(extent == 1 for extent in buffer.shape)
 
 
 def _is_tile(

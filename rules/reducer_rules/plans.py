@@ -160,6 +160,8 @@ def _narrow(
         return None
     extents = parallel_extents(update)
     plan = (_outermost(update), found)
+    if _fills_no_block(extents.values(), threads):
+        return None
     if update.operands is Operands.MEMORY:
         fused = len(extents) > 1 and all(
             size and is_power_of_two(size) for size in extents.values()
@@ -180,6 +182,12 @@ def _is_zero_where_only(update: Update, found: tuple[str, ...]) -> bool:
 def _outermost(update: Update) -> int:
     """The ident of the outermost parallel loop around an update."""
     return next((loop.ident for loop in update.loops if loop.kind is LoopKind.PARALLEL), -1)
+
+
+def _fills_no_block(sizes: Iterable[int | None], threads: int | None) -> bool:
+    """Whether iterations fewer than the threads do not divide them, so that some have no copy."""
+    total = prod(size or 0 for size in sizes)
+    return threads is not None and 0 < total < threads and threads % total != 0
 
 
 def _leaves_idle(sizes: Iterable[int | None], threads: int | None) -> bool:

@@ -100,6 +100,8 @@ def summed(
         (summed((32, 16), "i"), True),
         (summed((32, 16), "i", ("i", "j")), False),
         (summed((32, 16), "i", ("i", "j"), (64,)), True),
+        (summed((48,), "i", ("i",)), True),
+        (summed((64,), "i", ("i",)), False),
         (summed((128, 4), "j", ("i", "j")), True),
         (summed((128, 4), "i", ("i", "j")), False),
         (summed((128, 4), "", ("i", "j")), True),
