@@ -120,13 +120,12 @@ def _reduced(update: Update, shape: tuple[int | None, ...] | None) -> tuple[Spre
     return tuple(found)
 
 
-def all_alike(timeline: Timeline) -> bool:
-    """Whether all updates may share one narrow plan: loops, indices and operands are alike."""
-    alike = {
-        (_parallel(update), kept(update, timeline.shape), update.operands)
-        for update in timeline.updates
+def alike(updates: Iterable[Update], timeline: Timeline) -> bool:
+    """Whether updates may share one narrow plan: their loops, indices and operands are alike."""
+    found = {
+        (_parallel(update), kept(update, timeline.shape), update.operands) for update in updates
     }
-    return len(alike) == 1 and all(numbering is not None for _, numbering, _ in alike)
+    return len(found) == 1 and all(numbering is not None for _, numbering, _ in found)
 
 
 def _parallel(update: Update) -> tuple[tuple[str | int | None, ...], ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reducer_rules.nest import Nest, nest_of
-from reducer_rules.plans import all_alike
+from reducer_rules.plans import alike
 from reducer_rules.release import NATIVE_V2, Release, between, named
 from reducer_rules.replication import tiles, tiles_native
 from reducer_rules.rule import Finding, ReleaseRule, Target
@@ -78,7 +78,7 @@ T.copy(acc, B)
         threads = timeline.kernel.threads
         if threads is None:
             return
-        if not all_alike(timeline):
+        if not alike(timeline.updates, timeline):
             releases = tuple(release for release in releases if release < NATIVE_V2)
         for update in timeline.updates:
             nest = nest_of(update)

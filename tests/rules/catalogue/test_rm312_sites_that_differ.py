@@ -77,6 +77,23 @@ def test_an_index_of_some_of_the_outputs_is_no_plan() -> None:
     assert messages("RM312", sketch, on("0.1.15")) == []
 
 
+def test_loops_that_differ_have_no_plan_of_one_update() -> None:
+    fragments = sites("0", "i", outputs=4, operands=Operands.ELEMENTWISE)
+    with fragments.loop(LoopKind.PARALLEL, ("i", "j"), (4, 8)):
+        fragments.update(indices=(Index("i", None, "i"),), operands=Operands.ELEMENTWISE)
+    assert messages("RM312", fragments, on("0.1.15")) == []
+
+
+def test_one_place_by_two_names() -> None:
+    sketch = Sketch()
+    sketch.alloc(shape=(1,))
+    sketch.init()
+    with sketch.loop(LoopKind.PARALLEL, ("i",), (8,)):
+        for index in (Index("i % 1"), Index("0", 0)):
+            sketch.update(indices=(index,), operands=Operands.ELEMENTWISE)
+    assert messages("RM312", sketch, on("0.1.15")) == []
+
+
 def test_one_finding_for_a_loop() -> None:
     assert [line for line, _ in messages("RM312", sites("i", "i", "0", "i"), on("0.1.15"))] == [6]
 
