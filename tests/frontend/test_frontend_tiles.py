@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from frontend_cases import kernel, unit
 
+from reducer_rules.timeline import Operands
+
 HEAD = """\
 import tilelang.language as T
 
@@ -196,3 +198,22 @@ def test_copies_that_tma_may_make(shape: str, statement: str, by_tma: bool) -> N
     (update,) = reducer.timeline.updates
     (pipelined,) = (loop for loop in update.loops if loop.staged)
     assert pipelined.by_tma is by_tma
+
+
+@pytest.mark.parametrize(
+    ("value", "operands"),
+    [
+        ("A[i, j]", Operands.MEMORY),
+        ("A[i, j] - total[0]", Operands.ELEMENTWISE),
+        ("tile[i, j]", Operands.ELEMENTWISE),
+    ],
+)
+def test_a_finalized_reducer_is_a_fragment_to_the_loops_that_read_it(
+    value: str, operands: Operands
+) -> None:
+    before = 'total = T.alloc_reducer((1,), "float32", replication="all")\nT.clear(total)\n'
+    before += "for i in T.Parallel(4):\n    total[0] += A[i, 0]\nT.finalize_reducer(total)\n"
+    body = f"for i, j in T.Parallel(4, 8):\n    acc[i] += {value}\n"
+    first, second = unit(kernel(TILE + before + ACC + body, HEAD)).reducers
+    assert [update.operands for update in first.timeline.updates] == [Operands.MEMORY]
+    assert [update.operands for update in second.timeline.updates] == [operands]
