@@ -27,10 +27,15 @@ def tile_axes(nest: ast.For, scope: Scope, buffers: Mapping[str, Buffer]) -> tup
     """The variables of a parallel nest, in the order in which it indexes a tile of its extents.
 
     A tile is a fragment whose axes are those of the nest and that only loops, copies and reductions
-    touch. Fragments of fewer axes do not matter. Empty where there is no tile, where two are
+    touch. Fragments of fewer axes do not matter. Where all have one element, the nest is dealt as
+    a tile of its own. Empty where there is no tile, where two are
     indexed in different orders, or where a fragment is indexed by anything but variables.
     """
     axes = _axes(nest, scope)
+    indexed = {name for name, _ in _indexed(nest, buffers)}
+    fragments = [buffers[name] for name in indexed if buffers[name].kind == "alloc_fragment"]
+    if fragments and all(map(_is_single, fragments)):
+        return tuple(axes)
     orders = set()
     for name, parts in _elements(nest, buffers, axes):
         if any(part not in axes for part in parts):

@@ -128,6 +128,15 @@ def alike(updates: Iterable[Update], timeline: Timeline) -> bool:
     return len(found) == 1 and all(numbering is not None for _, numbering, _ in found)
 
 
+def surely_wide(update: Update, timeline: Timeline) -> bool:
+    """Whether the plan of a reducer is wide because of this update, whatever the others are."""
+    if kept(update, timeline.shape) is None:
+        return True
+    sizes = list(parallel_extents(update).values())
+    idle = timeline.kernel.threads is not None and _leaves_idle(sizes, timeline.kernel.threads)
+    return update.operands is Operands.MEMORY and all(sizes) and (_is_fused(sizes) or idle)
+
+
 def _parallel(update: Update) -> tuple[tuple[str | int | None, ...], ...]:
     """The variables and extents of the parallel loops around an update."""
     loops = (loop for loop in update.loops if loop.kind is LoopKind.PARALLEL)
@@ -181,6 +190,11 @@ def _is_zero_where_only(update: Update, found: tuple[str, ...]) -> bool:
 def _outermost(update: Update) -> int:
     """The ident of the outermost parallel loop around an update."""
     return next((loop.ident for loop in update.loops if loop.kind is LoopKind.PARALLEL), -1)
+
+
+def _is_fused(sizes: Sequence[int | None]) -> bool:
+    """Whether TileLang makes one loop of a nest over memory."""
+    return len(sizes) > 1 and all(is_power_of_two(size or 0) for size in sizes)
 
 
 def _fills_no_block(sizes: Iterable[int | None], threads: int | None) -> bool:

@@ -48,8 +48,9 @@ def test_v2_spelling_and_a_fragment_of_fewer_axes_beside_it() -> None:
 
 def test_a_fragment_of_one_element_decides_nothing() -> None:
     before = TILE + 'one = T.alloc_fragment((1,), "float32")\nT.copy(A[0, 0:1], one)\n'
-    body = "for i, j in T.Parallel(4, 8):\n    acc[i] += tile[i, j] - one[0]\n"
+    body = "for j, i in T.Parallel(8, 4):\n    acc[i] += tile[i, j] - one[0]\n"
     assert tiles(body, before) == [("i", "j")]
+    assert tiles(body.replace("tile", "A"), before) == [("j", "i")]
 
 
 def test_axes_in_another_order() -> None:

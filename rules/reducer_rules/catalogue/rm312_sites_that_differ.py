@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reducer_rules.nest import outputs
-from reducer_rules.plans import alike
+from reducer_rules.plans import surely_wide
 from reducer_rules.release import Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import LoopKind, Operands, Timeline, Update
@@ -26,8 +26,8 @@ class SitesThatDiffer(ReleaseRule):
     explanation = (
         "Where two updates in one `T.Parallel` loop have different indices, TileLang 0.1.14 and "
         "0.1.15 need a partial of every output in each thread. Where the loop reads fragments and "
-        "the last update has plain loop variables as indices, and no other loop differs, they take "
-        "the plan of that one for all instead: the others are counted in the wrong places, "
+        "the last update has plain loop variables as indices, and those of other loops too, they "
+        "take the plan of that one for all instead: the others are counted in the wrong places, "
         "silently. Above 256 outputs they do so over global and shared memory too, or stop in an "
         "internal error that names 256 slots. With the updates the other way round, and in loops "
         "of their own, all are right up to 256 outputs. Established by interpreting the code of "
@@ -101,7 +101,7 @@ T.copy(acc, B)
         count = outputs(timeline)
         many = count is not None and count > _MOST
         loops = _loops(timeline)
-        planned = alike((updates[-1] for updates in loops), timeline)
+        planned = not any(surely_wide(updates[-1], timeline) for updates in loops)
         for updates in loops:
             last = updates[-1]
             places = _places(last, timeline)

@@ -77,11 +77,22 @@ def test_an_index_of_some_of_the_outputs_is_no_plan() -> None:
     assert messages("RM312", sketch, on("0.1.15")) == []
 
 
-def test_loops_that_differ_have_no_plan_of_one_update() -> None:
+@pytest.mark.parametrize(
+    ("place", "operands", "planned"),
+    [
+        ("i", Operands.ELEMENTWISE, True),
+        ("3 - i", Operands.ELEMENTWISE, False),
+        ("i", Operands.MEMORY, False),
+    ],
+)
+def test_another_loop_that_has_a_plan_or_none(
+    place: str, operands: Operands, planned: bool
+) -> None:
     fragments = sites("0", "i", outputs=4, operands=Operands.ELEMENTWISE)
     with fragments.loop(LoopKind.PARALLEL, ("i", "j"), (4, 8)):
-        fragments.update(indices=(Index("i", None, "i"),), operands=Operands.ELEMENTWISE)
-    assert messages("RM312", fragments, on("0.1.15")) == []
+        index = Index(place, variable=place if place == "i" else None)
+        fragments.update(indices=(index,), operands=operands)
+    assert len(messages("RM312", fragments, on("0.1.15"))) == planned
 
 
 def test_one_place_by_two_names() -> None:
