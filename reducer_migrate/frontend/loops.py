@@ -6,6 +6,7 @@ import ast
 
 from reducer_migrate.frontend.facts import Facts
 from reducer_migrate.frontend.operands import copies_to_shared
+from reducer_migrate.frontend.producers import copies_by_tma
 from reducer_migrate.frontend.syntax import argument, bound_names, called, span_of
 from reducer_rules.timeline import Condition, Loop, LoopKind
 
@@ -44,7 +45,8 @@ def loop_of(node: ast.For, ident: int, facts: Facts) -> Loop:
         stages = 0 if given is None else facts.number(given)
     names = tuple(bound_names(node.target))
     staged = kind is LoopKind.PIPELINED and copies_to_shared(node, facts.buffers)
-    return Loop(ident, kind, span_of(node), names, extents, stages, staged)
+    by_tma = not staged or copies_by_tma(node, facts.buffers)
+    return Loop(ident, kind, span_of(node), names, extents, stages, staged, by_tma)
 
 
 def condition_of_variables(kind: LoopKind) -> Condition:

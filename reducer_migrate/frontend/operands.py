@@ -27,7 +27,8 @@ def operands_of(
     """Classify the buffers in the body of an outermost `T.Parallel` loop.
 
     `collective` answers for the function, as `has_collective` does, and is asked where it
-    matters. None where the loop indexes something that the function does not declare.
+    matters. A reducer that is only read there was finalized in place, and is a fragment. None where
+    the loop indexes something that the function does not declare.
     """
     bases = {
         node.value.id
@@ -36,10 +37,21 @@ def operands_of(
     }
     if not bases <= set(buffers):
         return None
-    kinds = {buffers[name].kind for name in bases}
-    if "alloc_fragment" not in kinds:
+    updated = {name for name in bases & _updated(loop) if buffers[name].kind == "alloc_reducer"}
+    kinds = {buffers[name].kind for name in bases - updated}
+    if not kinds & {"alloc_fragment", "alloc_reducer"}:
         return Operands.MEMORY
     return Operands.COLLECTIVE if collective() else Operands.ELEMENTWISE
+
+
+def _updated(loop: ast.For) -> set[str]:
+    """The buffers that a loop assigns elements of, and the reducers that it updates."""
+    elements = [node for node in same_scope(loop.body) if isinstance(node, ast.Subscript)]
+    calls = [node for node in same_scope(loop.body) if called(node) == "reducer_update"]
+    first = [argument(call, 0, "target") for call in calls if isinstance(call, ast.Call)]
+    written = [node for node in elements if isinstance(node.ctx, ast.Store)]
+    written += [node for node in first if isinstance(node, ast.Subscript)]
+    return {node.value.id for node in written if isinstance(node.value, ast.Name)}
 
 
 def has_collective(scope: Scope, buffers: dict[str, Buffer]) -> bool:

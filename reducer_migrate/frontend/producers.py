@@ -8,6 +8,7 @@ nor a local variable, and stores to nothing but shared memory: as if it were the
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -18,6 +19,9 @@ _SHARED = frozenset({"alloc_shared", "SharedBuffer"})
 _GLOBAL = frozenset({"Tensor", "Buffer", "StridedTensor", "alloc_global", "empty"})
 #: Storage that the producers' branch has to itself.
 _LOCAL = frozenset({"alloc_local", "alloc_var"})
+#: What TMA copies at least, and in multiples of.
+_TMA_BYTES = 16
+_BITS = re.compile(r"[a-z]+(\d+)")
 
 
 class Withheld(NamedTuple):
@@ -44,6 +48,22 @@ def withheld(loop: ast.For, buffers: Mapping[str, Buffer]) -> Withheld:
         start = max(start, stop)
     filled = frozenset(name for each in taken for name in _filled(each, buffers))
     return Withheld(frozenset(map(id, taken)), filled)
+
+
+def copies_by_tma(loop: ast.For, buffers: Mapping[str, Buffer]) -> bool:
+    """Whether TMA may make a copy that is a statement of the loop's own.
+
+    It takes rows of whole 16 bytes.
+    """
+    tiles = filter(None, (_tile(statement, buffers) for statement in _body(loop)))
+    return any(_row_bytes(buffers[tile]) % _TMA_BYTES == 0 for tile in tiles)
+
+
+def _row_bytes(buffer: Buffer) -> int:
+    """The bytes of a row; 0 where they are not static."""
+    row = buffer.shape[-1] if buffer.shape else None
+    bits = _BITS.match(buffer.dtype or "")
+    return (row or 0) * int(bits[1]) // 8 if bits is not None else 0
 
 
 def _body(loop: ast.For) -> list[ast.stmt]:

@@ -27,12 +27,17 @@ def tile_axes(nest: ast.For, scope: Scope, buffers: Mapping[str, Buffer]) -> tup
     """The variables of a parallel nest, in the order in which it indexes a tile of its extents.
 
     A tile is a fragment whose axes are those of the nest and that only loops, copies and reductions
-    touch. Fragments of fewer axes do not matter. Empty where there is no tile, where two are
+    touch. Fragments of fewer axes do not matter. Where all have one element, the nest is dealt as
+    a tile of its own. Empty where there is no tile, where two are
     indexed in different orders, or where a fragment is indexed by anything but variables.
     """
     axes = _axes(nest, scope)
+    indexed = {name for name, _ in _indexed(nest, buffers)}
+    fragments = [buffers[name] for name in indexed if buffers[name].kind == "alloc_fragment"]
+    if fragments and all(map(_is_single, fragments)):
+        return tuple(axes)
     orders = set()
-    for name, parts in _elements(nest, buffers):
+    for name, parts in _elements(nest, buffers, axes):
         if any(part not in axes for part in parts):
             return ()
         if len(parts) == len(axes):
@@ -52,8 +57,9 @@ def part_tiles(
     axes = _axes(nest, scope)
     found = {
         parts
-        for name, parts in _elements(nest, buffers)
+        for name, parts in _elements(nest, buffers, axes)
         if len(parts) < len(axes)
+        and not _is_single(buffers[name])
         and all(part in axes for part in parts)
         and _is_tile(name, tuple(map(axes.get, parts)), scope, buffers)
         and any(_is_copied_to(node, name) for node in scope.nodes)
@@ -100,19 +106,9 @@ def _stores_elements(nest: ast.For, name: str, scope: Scope, buffers: Mapping[st
     if called(nest.iter) != "Parallel":
         return False
     axes = _axes(nest, scope)
-    plain = all(
-        all(part in axes for part in parts)
-        for each, parts in _elements(nest, buffers)
-        if each == name
-    )
-    kinds = {
-        buffers[node.value.id].kind
-        for node in same_scope(nest.body)
-        if isinstance(node, ast.Subscript)
-        and isinstance(node.value, ast.Name)
-        and node.value.id in buffers
-        and node.value.id != name
-    }
+    indexed = list(_indexed(nest, buffers))
+    plain = all(part in axes for each, parts in indexed if each == name for part in parts)
+    kinds = {buffers[each].kind for each, _ in indexed if each != name}
     return plain and not kinds & {"alloc_fragment", "alloc_reducer"}
 
 
@@ -149,14 +145,31 @@ def _axes(nest: ast.For, scope: Scope) -> dict[str, int | None]:
 
 
 def _elements(
-    nest: ast.For, buffers: Mapping[str, Buffer]
+    nest: ast.For, buffers: Mapping[str, Buffer], axes: Mapping[str, int | None]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The fragments that a nest indexes, with their indices: the text of any but a variable."""
+    """The fragments that a nest indexes, with their indices: the text of any but a variable.
+
+    Those of a single element are every thread's, and decide nothing where no variable stands.
+    """
+    for name, parts in _indexed(nest, buffers):
+        if buffers[name].kind != "alloc_fragment":
+            continue
+        if not _is_single(buffers[name]) or all(part in axes for part in parts):
+            yield name, parts
+
+
+def _indexed(nest: ast.For, buffers: Mapping[str, Buffer]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The buffers that a nest indexes, with the texts of their indices."""
     for node in same_scope(nest.body):
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-            name = node.value.id
-            if name in buffers and buffers[name].kind == "alloc_fragment":
-                yield name, tuple(ast.unparse(part) for part in index_parts(node))
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+            continue
+        if node.value.id in buffers:
+            yield node.value.id, tuple(ast.unparse(part) for part in index_parts(node))
+
+
+def _is_single(buffer: Buffer) -> bool:
+    """Whether a buffer has one element."""
+    return buffer.shape is not None and all(extent == 1 for extent in buffer.shape)
 
 
 def _is_tile(

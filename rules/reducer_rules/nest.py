@@ -59,6 +59,12 @@ def warp_specialized(event: Event) -> Loop | None:
     return next((loop for loop in pipelines(event) if loop.staged), None)
 
 
+def divided(event: Event) -> Loop | None:
+    """The same for native v2, which needs a copy by TMA in the loop's own body."""
+    loop = warp_specialized(event)
+    return loop if loop is not None and loop.by_tma else None
+
+
 def fully_replicated(timeline: Timeline) -> bool:
     """Whether every allocation says `replication="all"`."""
     if not timeline.allocs:

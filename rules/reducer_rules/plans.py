@@ -38,7 +38,7 @@ def kept(update: Update, shape: tuple[int | None, ...] | None) -> tuple[str, ...
     """The variables that number the outputs, in the order of their axes.
 
     None unless each numbers a whole axis, so that no site of these indices is planned narrow. An
-    axis of one that is indexed by 0 has an empty name.
+    axis of one has an empty name, for whatever its index is, it is 0.
     """
     extents = parallel_extents(update)
     if shape is None or len(shape) != len(update.indices):
@@ -46,7 +46,7 @@ def kept(update: Update, shape: tuple[int | None, ...] | None) -> tuple[str, ...
     found: list[str] = []
     for index, extent in zip(update.indices, shape, strict=True):
         name = index.variable or ""
-        if extent == 1 and index.value == 0:
+        if extent == 1:
             found.append(_ONLY)
         elif extent is None or extents.get(name) != extent or name in found:
             return None
@@ -56,8 +56,12 @@ def kept(update: Update, shape: tuple[int | None, ...] | None) -> tuple[str, ...
 
 
 def spreads(update: Update) -> tuple[tuple[str, ...], ...]:
-    """The variables of each fragment whose elements may decide which thread runs an iteration."""
-    whole = (update.tile,) if update.tile else ()
+    """The variables of each fragment whose elements may decide which thread runs an iteration.
+
+    With fragments of fewer axes than the nest, the iterations of the nest may decide it, too.
+    """
+    nest = (tuple(parallel_extents(update)),) if update.part_tiles else ()
+    whole = (update.tile,) if update.tile else nest
     return (*whole, *update.part_tiles)
 
 
@@ -116,6 +120,29 @@ def _reduced(update: Update, shape: tuple[int | None, ...] | None) -> tuple[Spre
     return tuple(found)
 
 
+def alike(updates: Iterable[Update], timeline: Timeline) -> bool:
+    """Whether updates may share one narrow plan: their loops, indices and operands are alike."""
+    found = {
+        (_parallel(update), kept(update, timeline.shape), update.operands) for update in updates
+    }
+    return len(found) == 1 and all(numbering is not None for _, numbering, _ in found)
+
+
+def surely_wide(update: Update, timeline: Timeline) -> bool:
+    """Whether the plan of a reducer is wide because of this update, whatever the others are."""
+    if kept(update, timeline.shape) is None:
+        return True
+    sizes = list(parallel_extents(update).values())
+    idle = timeline.kernel.threads is not None and _leaves_idle(sizes, timeline.kernel.threads)
+    return update.operands is Operands.MEMORY and all(sizes) and (_is_fused(sizes) or idle)
+
+
+def _parallel(update: Update) -> tuple[tuple[str | int | None, ...], ...]:
+    """The variables and extents of the parallel loops around an update."""
+    loops = (loop for loop in update.loops if loop.kind is LoopKind.PARALLEL)
+    return tuple((*loop.variables, *loop.extents) for loop in loops)
+
+
 def may_be_wide(updates: Sequence[Update], timeline: Timeline) -> bool:
     """Whether the plan for updates of one epoch is wide, or cannot be told to be narrow.
 
@@ -137,10 +164,12 @@ def _narrow(
     None where it may have no narrow plan.
     """
     found = kept(update, shape)
-    if found is None:
+    if found is None or not _is_zero_where_only(update, found):
         return None
     extents = parallel_extents(update)
     plan = (_outermost(update), found)
+    if _fills_no_block(extents.values(), threads):
+        return None
     if update.operands is Operands.MEMORY:
         fused = len(extents) > 1 and all(
             size and is_power_of_two(size) for size in extents.values()
@@ -152,9 +181,26 @@ def _narrow(
     return plan
 
 
+def _is_zero_where_only(update: Update, found: tuple[str, ...]) -> bool:
+    """Whether TileLang surely knows of each index of an axis of one that it is 0."""
+    indices = zip(found, update.indices, strict=True)
+    return all(name != _ONLY or index.value == 0 for name, index in indices)
+
+
 def _outermost(update: Update) -> int:
     """The ident of the outermost parallel loop around an update."""
     return next((loop.ident for loop in update.loops if loop.kind is LoopKind.PARALLEL), -1)
+
+
+def _is_fused(sizes: Sequence[int | None]) -> bool:
+    """Whether TileLang makes one loop of a nest over memory."""
+    return len(sizes) > 1 and all(is_power_of_two(size or 0) for size in sizes)
+
+
+def _fills_no_block(sizes: Iterable[int | None], threads: int | None) -> bool:
+    """Whether iterations fewer than the threads do not divide them, so that some have no copy."""
+    total = prod(size or 0 for size in sizes)
+    return threads is not None and 0 < total < threads and threads % total != 0
 
 
 def _leaves_idle(sizes: Iterable[int | None], threads: int | None) -> bool:

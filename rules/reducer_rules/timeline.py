@@ -54,7 +54,8 @@ class Condition(Enum):
 class Loop(NamedTuple):
     """One loop around an event. `ident` is unique per loop statement in the function.
 
-    `stages` is None where it is not static; `staged` says that the loop copies to shared memory.
+    `stages` is None where it is not static; `staged` says that the loop copies to shared memory,
+    `by_tma` that a statement of its own may do so by TMA.
     """
 
     ident: int
@@ -64,6 +65,7 @@ class Loop(NamedTuple):
     extents: tuple[int | None, ...] = ()
     stages: int | None = None
     staged: bool = False
+    by_tma: bool = True
 
 
 class Branch(NamedTuple):

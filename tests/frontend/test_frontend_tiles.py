@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from frontend_cases import kernel, unit
 
+from reducer_rules.timeline import Operands
+
 HEAD = """\
 import tilelang.language as T
 
@@ -42,6 +44,13 @@ def test_v2_spelling_and_a_fragment_of_fewer_axes_beside_it() -> None:
     before = TILE + 'top = T.alloc_fragment((4,), "float32")\nT.reduce_max(tile, top, dim=1)\n'
     body = "for i, j in T.Parallel(4, 8):\n    T.reducer_update(acc[i], tile[i, j] - top[i])\n"
     assert tiles(body, before) == [("i", "j")]
+
+
+def test_a_fragment_of_one_element_decides_nothing() -> None:
+    before = TILE + 'one = T.alloc_fragment((1,), "float32")\nT.copy(A[0, 0:1], one)\n'
+    body = "for j, i in T.Parallel(8, 4):\n    acc[i] += tile[i, j] - one[0]\n"
+    assert tiles(body, before) == [("i", "j")]
+    assert tiles(body.replace("tile", "A"), before) == [("j", "i")]
 
 
 def test_axes_in_another_order() -> None:
@@ -168,3 +177,44 @@ def test_results_that_are_stored_and_read_for_nothing_else(use: str, stored: boo
     (reducer,) = unit(kernel(body, HEAD)).reducers
     (closing,) = reducer.timeline.finalizes
     assert closing.stored_only is stored
+
+
+@pytest.mark.parametrize(
+    ("shape", "statement", "by_tma"),
+    [
+        ("(4, 8)", "T.copy(A[0, 0], s)", True),
+        ("(4, 2)", "T.copy(A[0, 0], s)", False),
+        ("(4, n)", "T.copy(A[0, 0], s)", True),
+        ("(4, 8)", "for r in T.serial(2):\n        T.copy(A[0, 0], s)", False),
+        ("(4, 8)", "if k > 0:\n        T.copy(A[0, 0], s)", True),
+    ],
+)
+def test_copies_that_tma_may_make(shape: str, statement: str, by_tma: bool) -> None:
+    before = f's = T.alloc_shared({shape}, "float32")\n'
+    rest = "    for i in T.Parallel(4):\n        acc[i] += A[i, k]\n"
+    if statement.startswith("if"):
+        rest = rest.replace("    for", "        for").replace("    acc", "        acc")
+    body = f"for k in T.Pipelined(4, num_stages=2):\n    {statement}\n{rest}"
+    (reducer,) = unit(kernel(before + ACC + body, HEAD)).reducers
+    (update,) = reducer.timeline.updates
+    (pipelined,) = (loop for loop in update.loops if loop.staged)
+    assert pipelined.by_tma is by_tma
+
+
+@pytest.mark.parametrize(
+    ("value", "operands"),
+    [
+        ("A[i, j]", Operands.MEMORY),
+        ("A[i, j] - total[0]", Operands.ELEMENTWISE),
+        ("tile[i, j]", Operands.ELEMENTWISE),
+    ],
+)
+def test_a_finalized_reducer_is_a_fragment_to_the_loops_that_read_it(
+    value: str, operands: Operands
+) -> None:
+    before = 'total = T.alloc_reducer((1,), "float32", replication="all")\nT.clear(total)\n'
+    before += "for i in T.Parallel(4):\n    total[0] += A[i, 0]\nT.finalize_reducer(total)\n"
+    body = f"for i, j in T.Parallel(4, 8):\n    acc[i] += {value}\n"
+    first, second = unit(kernel(TILE + before + ACC + body, HEAD)).reducers
+    assert [update.operands for update in first.timeline.updates] == [Operands.MEMORY]
+    assert [update.operands for update in second.timeline.updates] == [operands]

@@ -236,6 +236,16 @@ _V2 = (
     ),
     *(
         Case(
+            f"v2 two places of a product, last {last}",
+            "two_places_of_product_v2",
+            (128, last),
+            arch="sm_80",
+            since=NATIVE_V2,
+        )
+        for last in ("its own", "the first")
+    ),
+    *(
+        Case(
             f"v2 epoch behind a pipeline, of {source}",
             "epoch_behind_pipeline_v2",
             (128, source),

@@ -939,3 +939,29 @@ def of_part_tile_v2(threads: int, tile: tuple[int, int], kept: str) -> Any:
             T.copy(result, B)
 
     return kernel
+
+
+def two_places_of_product_v2(threads: int, last: str) -> Any:
+    """The row sums of a 64x64 product of ones, and all of it once more in the first of them."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((64, 64), "float16"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=threads):
+            left = T.alloc_shared((64, 64), "float16")
+            product = T.alloc_fragment((64, 64), "float32")
+            acc = T.alloc_reducer((64,), "float32")
+            result = T.alloc_fragment((64,), "float32")
+            T.copy(A, left)
+            T.clear(product)
+            T.gemm(left, left, product)
+            T.reducer_init(acc)
+            for i, j in T.Parallel(64, 64):
+                if last == "its own":
+                    T.reducer_update(acc[0], product[i, j])
+                T.reducer_update(acc[i], product[i, j])
+                if last == "the first":
+                    T.reducer_update(acc[0], product[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel

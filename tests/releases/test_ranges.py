@@ -335,6 +335,15 @@ def test_rm312_two_places_in_a_loop_over_fragments(probed: Probe) -> None:
         assert not wrong.sums_to(*right)
 
 
+def test_rm312_two_places_of_a_product(probed: Probe) -> None:
+    if probed.within(affected("RM312")):
+        right = (64 * 64 * 65.0, *[64 * 64.0] * 63)
+        assert probed["v2 two places of a product, last the first"].values == right
+        wrong = probed["v2 two places of a product, last its own"]
+        assert not wrong.error
+        assert wrong.values != right
+
+
 def test_rm312_two_places_of_many_outputs(probed: Probe) -> None:
     if not probed.within(affected("RM312")):
         return

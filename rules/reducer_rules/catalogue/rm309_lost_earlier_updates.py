@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reducer_rules.nest import warp_specialized
+from reducer_rules.nest import divided
 from reducer_rules.release import Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import Loop, Timeline, Update
@@ -100,7 +100,7 @@ T.copy(acc, B)
         if not releases or timeline.kernel.warp_specialized is False:
             return
         for update in timeline.updates:
-            loop = None if warp_specialized(update) else _later_pipeline(update, timeline)
+            loop = None if divided(update) else _later_pipeline(update, timeline)
             if loop is not None:
                 yield self.finding(
                     update,
@@ -115,7 +115,7 @@ def _later_pipeline(update: Update, timeline: Timeline) -> Loop | None:
     closed = min((f.ident for f in timeline.finalizes if f.ident > update.ident), default=None)
     for later in timeline.updates:
         if later.ident > update.ident and (closed is None or later.ident < closed):
-            loop = warp_specialized(later)
+            loop = divided(later)
             if loop is not None:
                 return loop
     return None

@@ -112,8 +112,14 @@ for k in T.Pipelined(4, num_stages=1):
             return
         for init in timeline.inits:
             loop = warp_specialized(init) or init.behind
-            releases = tuple(r for r in judged if _loses(r, init, timeline))
-            if loop is not None and releases:
+            if loop is None:
+                continue
+            releases = tuple(
+                release
+                for release in judged
+                if (loop.by_tma or release < NATIVE_V2) and _loses(release, init, timeline)
+            )
+            if releases:
                 yield self.finding(
                     init,
                     f"on sm_90 {named(releases)} loses the opening of `{timeline.name}` when it "

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reducer_rules.nest import outputs
-from reducer_rules.plans import kept
+from reducer_rules.plans import surely_wide
 from reducer_rules.release import Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import LoopKind, Operands, Timeline, Update
 
 #: Outputs, at most, for which TileLang can keep a partial of each in every thread.
 _MOST = 256
+_FRAGMENTS = frozenset({Operands.ELEMENTWISE, Operands.COLLECTIVE})
 
 
 class SitesThatDiffer(ReleaseRule):
@@ -25,8 +26,8 @@ class SitesThatDiffer(ReleaseRule):
     explanation = (
         "Where two updates in one `T.Parallel` loop have different indices, TileLang 0.1.14 and "
         "0.1.15 need a partial of every output in each thread. Where the loop reads fragments and "
-        "the last update has plain loop variables as indices, or 0 on an axis of one, they take "
-        "the plan of that one for all instead: the others are counted in the wrong places, "
+        "the last update has plain loop variables as indices, and those of other loops too, they "
+        "take the plan of that one for all instead: the others are counted in the wrong places, "
         "silently. Above 256 outputs they do so over global and shared memory too, or stop in an "
         "internal error that names 256 slots. With the updates the other way round, and in loops "
         "of their own, all are right up to 256 outputs. Established by interpreting the code of "
@@ -99,10 +100,13 @@ T.copy(acc, B)
             return
         count = outputs(timeline)
         many = count is not None and count > _MOST
-        for updates in _loops(timeline):
+        loops = _loops(timeline)
+        planned = not any(surely_wide(updates[-1], timeline) for updates in loops)
+        for updates in loops:
             last = updates[-1]
-            others = [update for update in updates if _places(update) != _places(last)]
-            if others and (many or _has_a_plan(last, timeline)):
+            places = _places(last, timeline)
+            others = [update for update in updates if _places(update, timeline) != places]
+            if others and (many or (planned and last.operands in _FRAGMENTS)):
                 error = ", or an internal error" if many else ""
                 yield self.finding(
                     last,
@@ -123,11 +127,10 @@ def _loops(timeline: Timeline) -> list[list[Update]]:
     return list(found.values())
 
 
-def _has_a_plan(update: Update, timeline: Timeline) -> bool:
-    """Whether the layout of fragments and the indices alone say which threads are combined."""
-    fragments = (Operands.ELEMENTWISE, Operands.COLLECTIVE)
-    return update.operands in fragments and kept(update, timeline.shape) is not None
-
-
-def _places(update: Update) -> tuple[str, ...]:
-    return tuple(index.text for index in update.indices)
+def _places(update: Update, timeline: Timeline) -> tuple[str, ...]:
+    """The texts of the indices, but where there is one place."""
+    shape = timeline.shape or (None,) * len(update.indices)
+    return tuple(
+        "" if extent == 1 else index.text
+        for index, extent in zip(update.indices, shape, strict=False)
+    )

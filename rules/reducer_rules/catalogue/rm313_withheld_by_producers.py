@@ -147,5 +147,5 @@ def kernel(A: T.Tensor((4, 24, 16), "float32"), B: T.Tensor((4,), "float32"),
 def _withheld(timeline: Timeline) -> Iterator[tuple[Init | Update, Loop]]:
     events: tuple[Init | Update, ...] = (*timeline.inits, *timeline.updates)
     for event in events:
-        if event.withheld is not None:
+        if event.withheld is not None and event.withheld.by_tma:
             yield event, event.withheld

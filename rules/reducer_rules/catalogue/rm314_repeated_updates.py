@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reducer_rules.nest import warp_specialized
+from reducer_rules.nest import divided
 from reducer_rules.plans import epoch_of, may_be_wide, may_repeat
 from reducer_rules.release import Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
-from reducer_rules.timeline import Timeline, Update
+from reducer_rules.timeline import Init, Timeline, Update
 
 
 class RepeatedUpdates(ReleaseRule):
@@ -125,10 +125,14 @@ def _consumers(timeline: Timeline) -> Iterator[Update]:
     """The updates in a warp-specialized loop of epochs that open before it, with a wide plan."""
     for init in timeline.inits:
         updates = epoch_of(init, timeline)
-        before = warp_specialized(init) is None and init.behind is None
+        before = divided(init) is None and not _is_behind(init)
         if before and _divided(updates) and may_be_wide(updates, timeline):
             yield from updates
 
 
+def _is_behind(init: Init) -> bool:
+    return init.behind is not None and init.behind.by_tma
+
+
 def _divided(updates: Sequence[Update]) -> bool:
-    return any(warp_specialized(update) is not None for update in updates)
+    return any(divided(update) is not None for update in updates)

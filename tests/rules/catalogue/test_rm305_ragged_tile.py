@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reducer_rules.timeline import LoopKind, Operands, UpdateForm
+from reducer_rules.timeline import Index, LoopKind, Operands, UpdateForm
 from tests.rules.build import Sketch
 from tests.rules.launched import messages, on, opened
 
@@ -56,6 +56,25 @@ def test_v2_is_judged_from_0_1_14_on() -> None:
     ((_, message),) = messages("RM305", v2(16, 48), on(None))
     assert message.startswith("TileLang 0.1.14 to 0.1.15 fails to compile")
     assert messages("RM305", v2(16, 48), on("0.1.13")) == []
+
+
+def test_native_v2_lays_out_no_partials_of_sites_that_differ() -> None:
+    differ = v2(8, 96)
+    with differ.loop(extents=(8, 32)):
+        differ.update(UpdateForm.SHIPPED, operands=Operands.MEMORY)
+    assert messages("RM305", differ, on("0.1.15")) == []
+    with differ.loop(extents=(8, 96)):
+        differ.augment(operands=Operands.MEMORY)
+    assert messages("RM305", differ, on("0.1.15")) == []
+
+
+def test_native_v2_lays_out_no_partials_at_computed_indices() -> None:
+    computed = Sketch()
+    computed.alloc(shape=(4,))
+    computed.init()
+    with computed.loop(extents=(8, 96)):
+        computed.update(indices=(Index("i // 2"),), operands=Operands.MEMORY)
+    assert messages("RM305", computed, on("0.1.15")) == []
 
 
 def test_fragments() -> None:

@@ -100,6 +100,8 @@ def summed(
         (summed((32, 16), "i"), True),
         (summed((32, 16), "i", ("i", "j")), False),
         (summed((32, 16), "i", ("i", "j"), (64,)), True),
+        (summed((48,), "i", ("i",)), True),
+        (summed((64,), "i", ("i",)), False),
         (summed((128, 4), "j", ("i", "j")), True),
         (summed((128, 4), "i", ("i", "j")), False),
         (summed((128, 4), "", ("i", "j")), True),
@@ -135,6 +137,18 @@ def test_an_epoch_that_opens_before_the_pipeline_is_right() -> None:
             sketch.accumulate()
         sketch.finalize("result")
     assert messages("RM311", sketch, on("0.1.15")) == []
+
+
+def test_a_pipeline_without_a_copy_by_tma_is_not_divided_by_native_v2() -> None:
+    sketch = Sketch()
+    sketch.alloc(replication='"all"')
+    loop = Loop(99, LoopKind.PIPELINED, Span(40), ("k",), (4,), 2, True, by_tma=False)
+    sketch.context = (loop,)
+    sketch.clear()
+    with sketch.loop():
+        sketch.augment(operands=Operands.MEMORY)
+    assert messages("RM311", sketch, on("0.1.15")) == []
+    assert len(messages("RM311", sketch, on("0.1.13"))) == 1
 
 
 def test_pipelines_that_are_not_warp_specialized() -> None:

@@ -52,19 +52,19 @@ def test_a_last_update_without_a_plan_of_its_own(places: tuple[str, str]) -> Non
     assert messages("RM312", fragments, on("0.1.15")) == []
 
 
-def test_an_axis_of_one_is_indexed_by_zero() -> None:
-    def places(last: int) -> Sketch:
+def test_an_axis_of_one_needs_no_variable() -> None:
+    def places(columns: int) -> Sketch:
         sketch = Sketch()
-        sketch.alloc(shape=(4, 1))
+        sketch.alloc(shape=(4, columns))
         sketch.init()
         with sketch.loop(LoopKind.PARALLEL, ("i", "j"), (4, 8)):
             for index in (Index("0", 0), Index("i", None, "i")):
-                indices = (index, Index(str(last), last))
+                indices = (index, Index("k % 1"))
                 sketch.update(indices=indices, operands=Operands.COLLECTIVE)
         return sketch
 
-    assert len(messages("RM312", places(0), on("0.1.15"))) == 1
-    assert messages("RM312", places(1), on("0.1.15")) == []
+    assert len(messages("RM312", places(1), on("0.1.15"))) == 1
+    assert messages("RM312", places(2), on("0.1.15")) == []
 
 
 def test_an_index_of_some_of_the_outputs_is_no_plan() -> None:
@@ -73,6 +73,34 @@ def test_an_index_of_some_of_the_outputs_is_no_plan() -> None:
     sketch.init()
     with sketch.loop(LoopKind.PARALLEL, ("i",), (8,)):
         for index in (Index("0", 0), Index("i", None, "i")):
+            sketch.update(indices=(index,), operands=Operands.ELEMENTWISE)
+    assert messages("RM312", sketch, on("0.1.15")) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "operands", "planned"),
+    [
+        ("i", Operands.ELEMENTWISE, True),
+        ("3 - i", Operands.ELEMENTWISE, False),
+        ("i", Operands.MEMORY, False),
+    ],
+)
+def test_another_loop_that_has_a_plan_or_none(
+    place: str, operands: Operands, planned: bool
+) -> None:
+    fragments = sites("0", "i", outputs=4, operands=Operands.ELEMENTWISE)
+    with fragments.loop(LoopKind.PARALLEL, ("i", "j"), (4, 8)):
+        index = Index(place, variable=place if place == "i" else None)
+        fragments.update(indices=(index,), operands=operands)
+    assert len(messages("RM312", fragments, on("0.1.15"))) == planned
+
+
+def test_one_place_by_two_names() -> None:
+    sketch = Sketch()
+    sketch.alloc(shape=(1,))
+    sketch.init()
+    with sketch.loop(LoopKind.PARALLEL, ("i",), (8,)):
+        for index in (Index("i % 1"), Index("0", 0)):
             sketch.update(indices=(index,), operands=Operands.ELEMENTWISE)
     assert messages("RM312", sketch, on("0.1.15")) == []
 

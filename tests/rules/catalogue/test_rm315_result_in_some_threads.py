@@ -9,15 +9,15 @@ from tests.rules.launched import found, messages, on
 
 
 def beside(
-    memory: bool = True, stored_only: bool = False, index: str = "0", tile: str = "i"
+    memory: bool = True, stored_only: bool = False, outputs: int = 1, tile: str = "i"
 ) -> Sketch:
     """The sum of what a fragment of 32 and memory give, closed at line 4."""
     sketch = Sketch()
-    sketch.alloc()
+    sketch.alloc(shape=(outputs,))
     sketch.init()
     with sketch.loop(variables=("i",), extents=(32,)):
         sketch.update(
-            indices=(Index(index, 0 if index == "0" else None),),
+            indices=(Index("i // 32"),),
             operands=Operands.ELEMENTWISE,
             tile=(tile,) if tile else (),
             touches_memory=memory,
@@ -45,7 +45,7 @@ def test_results_that_one_thread_stores_and_loops_over_fragments_or_memory_alone
 def test_a_fragment_that_fills_the_block_and_a_plan_of_all_threads() -> None:
     assert messages("RM315", beside(), on("0.1.15"), threads=32) == []
     assert messages("RM315", beside(), on("0.1.15"), threads=None) == []
-    assert messages("RM315", beside(index="i // 32"), on("0.1.15")) == []
+    assert messages("RM315", beside(outputs=2), on("0.1.15")) == []
 
 
 def test_sites_that_differ_have_a_plan_of_all_threads() -> None:
