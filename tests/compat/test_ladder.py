@@ -87,6 +87,18 @@ def test_an_epoch_around_a_loop_around_a_pipeline_goes_without_warp_specializati
     assert lowered_with("pipelined_epochs", "sm_90") == ()
 
 
+@pytest.mark.skipif(str(adapter().release) != "0.1.8", reason="others wait by the right phase")
+@pytest.mark.usefixtures("canonical", "fresh")
+@pytest.mark.parametrize(
+    ("case", "turns"), [("tile_before_a_pipeline_5_8", 5), ("tile_before_a_pipeline_3_64", 3)]
+)
+def test_copies_in_an_odd_loop_in_another_go_without_warp_specialization(
+    case: str, turns: int
+) -> None:
+    why = f"a loop of {turns} turns inside another loop has copies"
+    assert lowered_with(case, "sm_90") == (Descent("kernel", Feature.SPECIALIZED, why),)
+
+
 @pytest.mark.usefixtures("canonical", "fresh")
 def test_what_is_given_up_is_noted_with_the_count() -> None:
     source(CASES["loop_around_a_pipeline"].build(), "sm_90")

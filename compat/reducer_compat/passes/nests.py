@@ -47,7 +47,8 @@ def refuse_nested(func: Any, kernel: str) -> None:
     target = func.attrs.get("target")
     if adapter().stages_after_lowering and target is not None and may_specialize(target):
         for loop, pipelined in _inner_loops(func.body, None):
-            if (pipelined or not _is_even(loop)) and any(map(_copied, _own(loop.body))):
+            copied = (_copied(stmt) is not None for stmt in _own(loop.body))
+            if (pipelined or not _is_even(loop)) and any(copied):
                 raise UnfitError(
                     Feature.SPECIALIZED,
                     f"a loop of {loop.extent} turns inside another loop has copies",
