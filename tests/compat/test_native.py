@@ -75,6 +75,8 @@ REFUSED = {
     "v1_spellings": V1,
     "v1_scaled_result": V1,
     "epoch_with_a_loop_in_a_pipeline": STAGED,
+    "epoch_of_copies_in_each_turn_int8": STAGED,
+    "epoch_of_copies_in_each_turn_int32": STAGED,
     "part_of_a_tensor": PART,
     "part_of_one_element": PART,
     "part_of_a_tile": PART,
