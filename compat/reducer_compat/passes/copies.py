@@ -5,6 +5,10 @@ tensor maps). TileLang gives each stage of a pipelined buffer the bytes that it 
 more, so where a stage of a tile takes 192 bytes every other one is misaligned, and the kernel
 faults on Hopper: seen on an H200 with 0.1.10 and 0.1.12, for tiles of 8x96, 32x8 and 5x56.
 
+A bulk copy, of contiguous bytes without a descriptor, must start at multiples of 16 bytes of both
+memories and be as long (PTX ISA, cp.async.bulk). 0.1.8 warns of tiles whose rows are not, and
+copies them so all the same.
+
 A tile with rows of more than 256 elements is copied box by box. From 0.1.9 to 0.1.11 TileLang lays
 such a tile out with its stages inside the boxes and copies as if they were outside, so consumers
 read another stage's box, in kernels without reducers, too. 0.1.8 and 0.1.15 are right, 0.1.12 and
@@ -28,6 +32,8 @@ from reducer_compat.passes.specialized import DISABLED
 WITHOUT_TMA = {"tl.disable_tma_lower": True, DISABLED: True}
 #: Bytes that a tensor copy's address is a multiple of.
 ALIGNMENT = 128
+#: Bytes that both addresses and the length of a bulk copy are multiples of.
+BULK = 16
 _LOAD = "tl.tma_load"
 _DESCRIPTOR = "tl.create_tma_descriptor"
 
@@ -40,17 +46,28 @@ def refuse_misaligned(func: Any, kernel: str) -> None:
         ReducerError: one does not, all the same.
     """
     for call, loops in _looped(func.body, ()):
-        pointer = call.args[2]
-        is_place = tree.callee(pointer) == adapter().op("tvm_access_ptr").name
-        if is_place and not _aligned(pointer, loops):
-            kind = ReducerError if _is_without_tma() else CopyError
-            raise kind(
-                "RC003",
-                f"TileLang copies to {pointer.args[1].name} by TMA, to an address that is no "
-                f"multiple of {ALIGNMENT} bytes",
-                kernel=kernel,
-                fix=f"make the tile's bytes a multiple of {ALIGNMENT}",
-            )
+        bounds = _bounds(call)
+        if all(_is_multiple(pointer, loops, bytes_) for pointer, bytes_ in bounds):
+            continue
+        kind = ReducerError if _is_without_tma() else CopyError
+        pointer, least = bounds[0]
+        raise kind(
+            "RC003",
+            f"TileLang copies to {pointer.args[1].name} by TMA, from or to an address or bytes "
+            f"that are no multiple of {least}",
+            kernel=kernel,
+            fix=f"make the tile's bytes a multiple of {least}",
+        )
+
+
+def _bounds(call: Any) -> list[tuple[Any, int]]:
+    """The pointers of a copy, its target first, and what their bytes are multiples of."""
+    if tree.callee(call.args[0]) == _DESCRIPTOR:
+        found = [(call.args[2], ALIGNMENT)]
+    else:
+        found = [(pointer, BULK) for pointer in tree.items(call.args)[:2]]
+    kind = adapter().op("tvm_access_ptr").name
+    return [(pointer, least) for pointer, least in found if tree.callee(pointer) == kind]
 
 
 def refuse_interleaved(func: Any, kernel: str) -> None:
@@ -94,27 +111,32 @@ def _is_without_tma() -> bool:
 
 
 def _tensor_copies(body: Any) -> list[Any]:
+    return [call for call in _loads(body) if tree.callee(call.args[0]) == _DESCRIPTOR]
+
+
+def _loads(body: Any) -> list[Any]:
     evaluate = adapter().tir.Evaluate
     calls = [stmt.value for stmt in tree.walk(body) if type(stmt) is evaluate]
-    loads = [call for call in calls if tree.callee(call) == _LOAD]
-    return [call for call in loads if tree.callee(call.args[0]) == _DESCRIPTOR]
+    return [call for call in calls if tree.callee(call) == _LOAD]
 
 
 def _looped(stmt: Any, loops: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """The tensor copies in a statement, each with the loops around it."""
+    """The copies of the accelerator in a statement, each with the loops around it."""
     tir = adapter().tir
     if isinstance(stmt, tir.Evaluate):
-        yield from ((call, loops) for call in _tensor_copies(stmt))
+        yield from ((call, loops) for call in _loads(stmt))
     if isinstance(stmt, tir.For):
         loops = (*loops, stmt)
     for child in tree.children(stmt):
         yield from _looped(child, loops)
 
 
-def _aligned(pointer: Any, loops: tuple[Any, ...]) -> bool:
-    """Whether an address of shared memory is a multiple of the alignment, in these loops.
+def _is_multiple(pointer: Any, loops: tuple[Any, ...], least: int) -> bool:
+    """Whether an address, in these loops, is a multiple of some bytes, and in a row what is
+    copied is.
 
-    Where stages are made only after tile operations are lowered, what is copied is one.
+    Where stages are made only after tile operations are lowered, they are as far apart as what is
+    copied to one is long.
     """
     here = adapter()
     element, _, offset, extent = pointer.args[:4]
@@ -124,6 +146,6 @@ def _aligned(pointer: Any, loops: tuple[Any, ...]) -> bool:
         analyzer.bind(loop.loop_var, here.tvm.ir.Range.from_min_extent(loop.min, loop.extent))
     found = analyzer.modular_set(analyzer.simplify(offset))
     places = [int(found.coeff), int(found.base)]
-    if here.stages_after_lowering:
+    if least == BULK or here.stages_after_lowering:
         places.append(tree.constant(extent) or 1)
-    return not any(place * itemsize % ALIGNMENT for place in places)
+    return not any(place * itemsize % least for place in places)

@@ -19,7 +19,7 @@ from ..program import Value
 from ..race import Party
 from ..report import UnsupportedError
 from ..wave import Wave
-from .cp_async import WORD, words
+from .cp_async import WORD
 from .mbarriers import barrier_ref
 from .registry import op
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 #: Bytes that the shared address of a box is a multiple of (CUDA Programming Guide, tensor maps).
 _ALIGNMENT = 128
+#: Bytes that both addresses and the length of a bulk copy are multiples of (PTX ISA,
+#: cp.async.bulk).
+_BULK = 16
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,26 @@ def _see_alignment(wave: Wave, name: str, first: Array) -> None:
     )
 
 
+def _see_bulk(wave: Wave, pointer: Pointer, size: int) -> None:
+    first = np.broadcast_to(np.asarray(pointer.offset, np.int64), (wave.n,))
+    name = pointer.storage.name
+    wave.m.fault(
+        wave,
+        "misaligned",
+        (first % _BULK != 0) | bool(size % _BULK),
+        lambda p, e: (
+            f"a bulk copy of {size} bytes at byte {first[p]} of {name}: not both are multiples of "
+            f"{_BULK}"
+        ),
+    )
+
+
+def _pieces(size: int) -> tuple[Array, np.dtype[Any]]:
+    """What a bulk copy moves: words, or bytes where these are no whole number of words."""
+    kind = WORD if size % WORD.itemsize == 0 else np.dtype(np.uint8)
+    return np.arange(size // kind.itemsize)[None, :], kind
+
+
 def _global_place(wave: Wave, tensor: TensorMap, coordinates: list[Any]) -> Access:
     offset, inside = _box(wave, tensor, coordinates)
     size = tensor.dtype.itemsize
@@ -164,11 +187,13 @@ def _bulk_load(c: Compiler, node: Any) -> Value:
     size = constant(node.args[3])
     if size is None:
         raise UnsupportedError("a bulk copy of a computed size")
-    index = words(size)
+    index, kind = _pieces(size)
 
     def run(w: Wave) -> None:
-        values = access.load(w, source(w), index, WORD, None)
-        _write_shared(w, access.resolve(w, target(w), index, WORD, None), values)
+        _see_bulk(w, source(w), size)
+        _see_bulk(w, target(w), size)
+        values = access.load(w, source(w), index, kind, None)
+        _write_shared(w, access.resolve(w, target(w), index, kind, None), values)
         _complete(w, ref, size)
 
     return run
@@ -195,11 +220,13 @@ def _bulk_store(c: Compiler, node: Any) -> Value:
     target, source, size = c.expr(node.args[0]), c.expr(node.args[1]), constant(node.args[2])
     if size is None:
         raise UnsupportedError("a bulk copy of a computed size")
-    index = words(size)
+    index, kind = _pieces(size)
 
     def run(w: Wave) -> None:
-        values = _read_shared(w, access.resolve(w, source(w), index, WORD, None))
-        access.store(w, target(w), index, WORD, None, values)
+        _see_bulk(w, source(w), size)
+        _see_bulk(w, target(w), size)
+        values = _read_shared(w, access.resolve(w, source(w), index, kind, None))
+        access.store(w, target(w), index, kind, None, values)
 
     return run
 
