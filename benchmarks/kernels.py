@@ -6,6 +6,8 @@ Needs a CUDA GPU, torch and nvcc. DIR holds one folder a release, as `python -m 
 makes them and reducer_migrate/verify/releases.py says. Without DIR the installed TileLang is
 measured.
 
+Exits with 1 where a kernel of ours is wrong, fails, or was not timed.
+
 All cores compile first. Then each release runs in two processes, one with the runtime and one
 without, and the processes are asked in turns, forwards and backwards: a pair is two measurements
 next to each other. Kernels are checked against float64 first. Clocks are left alone.
@@ -316,12 +318,32 @@ def run(
     print(f"compiled in {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     for worker in workers:
         worker.start()
-    alive = [worker for worker in workers if worker.ready()]
+    alive = [worker for worker in workers if _starts(worker)]
     for case in cases:
         begin = time.monotonic()
         if begin - start < seconds:
             yield from rows(case, measure(case, alive, pairs))
             print(f"  {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
+
+
+def _starts(worker: Process) -> bool:
+    if worker.ready():
+        return True
+    mode = worker.environment["REDUCER_COMPAT"]
+    print(
+        f"{worker.release}, {mode}: does not start; --logs keeps why", file=sys.stderr, flush=True
+    )
+    return False
+
+
+def untimed(
+    workers: Sequence[Process], cases: Sequence[Case], found: Sequence[table.Row]
+) -> list[tuple[str, str]]:
+    """The kernels of ours, and the releases, that were to be timed and have no time."""
+    timed = {(row.case, row.release) for row in found if row.us is not None}
+    ours = [worker.release for worker in workers if "ours" in worker.variants]
+    wanted = [(case.name, release) for case in cases for release in ours]
+    return [one for one in wanted if one not in timed]
 
 
 def chosen_cases(only: str, quick: bool) -> list[Case]:
@@ -364,6 +386,10 @@ def main() -> int:
     if options.json:
         options.json.write_text(json.dumps([row.data() for row in found], indent=1))
     print("\n".join([*table.lines(found), *table.summary(found)]))
+    left = untimed(workers, cases, found)
+    if left or not found:
+        print(f"not timed: {len(left)} of ours", file=sys.stderr)
+        return 1
     return 1 if any("ours" in {**row.wrong, **row.problem} for row in found) else 0
 
 
