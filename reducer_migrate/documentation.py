@@ -100,4 +100,5 @@ def markdown(entry: Entry) -> str:
 
 def _capital(text: str) -> str:
     """`text` as the start of a sentence, without the full stop at its end."""
-    return text[:1].upper() + text[1:].strip().removesuffix(".")
+    sentence = text.strip().removesuffix(".")
+    return sentence[:1].upper() + sentence[1:]

@@ -1,4 +1,4 @@
-"""Copies to shared memory in loops inside loops, one of them pipelined."""
+"""Copies in pipelined loops: in loops inside, before and behind them, and under conditions."""
 
 from __future__ import annotations
 
@@ -93,6 +93,121 @@ def tile_before_the_pipeline(turns: int, width: int) -> Any:
     return kernel
 
 
+def tile_around_the_pipeline() -> Any:
+    """The first tile is copied before the loop, each turn copies the next, and one more behind."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((5, ROWS, COLUMNS), "float32"), B: T.Tensor((ROWS,), "float32")):
+        with T.Kernel(1, threads=64):
+            tile = T.alloc_shared((ROWS, COLUMNS), "float32")
+            acc = T.alloc_reducer((ROWS,), "float32", op="sum")
+            result = T.alloc_fragment((ROWS,), "float32")
+            T.reducer_init(acc)
+            T.copy(A[0, 0:ROWS, 0:COLUMNS], tile)
+            for k in T.Pipelined(3, num_stages=2):
+                for i, j in T.Parallel(ROWS, COLUMNS):
+                    T.reducer_update(acc[i], tile[i, j])
+                T.copy(A[k + 1, 0:ROWS, 0:COLUMNS], tile)
+            for i, j in T.Parallel(ROWS, COLUMNS):
+                T.reducer_update(acc[i], tile[i, j])
+            T.copy(A[4, 0:ROWS, 0:COLUMNS], tile)
+            for i, j in T.Parallel(ROWS, COLUMNS):
+                T.reducer_update(acc[i], tile[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel
+
+
+def tile_of_two_tensors() -> Any:
+    """Each turn copies a tile of one tensor, reads it, and copies one of another to its place."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((4, ROWS, COLUMNS), "float32"),
+        C: T.Tensor((4, ROWS, COLUMNS), "float32"),
+        B: T.Tensor((ROWS,), "float32"),
+    ):
+        with T.Kernel(1, threads=64):
+            tile = T.alloc_shared((ROWS, COLUMNS), "float32")
+            acc = T.alloc_reducer((ROWS,), "float32", op="sum")
+            result = T.alloc_fragment((ROWS,), "float32")
+            T.reducer_init(acc)
+            for k in T.Pipelined(4, num_stages=2):
+                T.copy(A[k, 0:ROWS, 0:COLUMNS], tile)
+                for i, j in T.Parallel(ROWS, COLUMNS):
+                    T.reducer_update(acc[i], tile[i, j])
+                T.copy(C[k, 0:ROWS, 0:COLUMNS], tile)
+                for i, j in T.Parallel(ROWS, COLUMNS):
+                    T.reducer_update(acc[i], 2 * tile[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel
+
+
+def masked_turns() -> Any:
+    """Only some turns copy a tile, and read it."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((5, ROWS, COLUMNS), "float32"),
+        M: T.Tensor((5,), "int32"),
+        B: T.Tensor((ROWS,), "float32"),
+    ):
+        with T.Kernel(1, threads=64):
+            tile = T.alloc_shared((ROWS, COLUMNS), "float32")
+            acc = T.alloc_reducer((ROWS,), "float32", op="sum")
+            result = T.alloc_fragment((ROWS,), "float32")
+            T.reducer_init(acc)
+            for k in T.Pipelined(5, num_stages=2):
+                if M[k] > 0:
+                    T.copy(A[k, 0:ROWS, 0:COLUMNS], tile)
+                    for i, j in T.Parallel(ROWS, COLUMNS):
+                        T.reducer_update(acc[i], tile[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel
+
+
+def two_pipelines_of_one_tile() -> Any:
+    """The maxima of rows, then the sums of what is below them, through the same tile."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((3, ROWS, COLUMNS), "float32"), B: T.Tensor((ROWS,), "float32")):
+        with T.Kernel(1, threads=64):
+            tile = T.alloc_shared((ROWS, COLUMNS), "float32")
+            top = T.alloc_reducer((ROWS,), "float32", op="max")
+            top_r = T.alloc_fragment((ROWS,), "float32")
+            acc = T.alloc_reducer((ROWS,), "float32", op="sum")
+            result = T.alloc_fragment((ROWS,), "float32")
+            T.reducer_init(top)
+            for k in T.Pipelined(3, num_stages=2):
+                T.copy(A[k, 0:ROWS, 0:COLUMNS], tile)
+                for i, j in T.Parallel(ROWS, COLUMNS):
+                    T.reducer_update(top[i], tile[i, j])
+            T.finalize_reducer(top, top_r)
+            T.reducer_init(acc)
+            for k in T.Pipelined(3, num_stages=2):
+                T.copy(A[k, 0:ROWS, 0:COLUMNS], tile)
+                for i, j in T.Parallel(ROWS, COLUMNS):
+                    T.reducer_update(acc[i], top_r[i] - tile[i, j])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel
+
+
+def _selected(rng: np.random.Generator) -> Arrays:
+    (tiles,) = integers((5, ROWS, COLUMNS))(rng)
+    return tiles, np.array([1, 0, 1, 1, 0], np.int32)
+
+
+def _below(a: np.ndarray) -> np.ndarray:
+    return (a.max((0, 2))[None, :, None] - a).sum((0, 2))
+
+
 def _tiles(turns: int, width: int) -> Any:
     def make(rng: np.random.Generator) -> Arrays:
         (before,) = integers((3, 8, width), low=-40, high=41)(rng)
@@ -132,6 +247,43 @@ def cases() -> list[Case]:
             ((ROWS,), "float32"),
         )
     )
+    item = "streaming pipelined GEMV with one final collective"
+    output = ((ROWS,), "float32")
+    tensors = integers((4, ROWS, COLUMNS), (4, ROWS, COLUMNS))
+    found += [
+        Case(
+            "tile_around_a_pipeline",
+            item,
+            tile_around_the_pipeline,
+            integers((5, ROWS, COLUMNS)),
+            lambda a: a.sum((0, 2)),
+            output,
+        ),
+        Case(
+            "tile_of_two_tensors",
+            item,
+            tile_of_two_tensors,
+            tensors,
+            lambda a, c: (a + 2 * c).sum((0, 2)),
+            output,
+        ),
+        Case(
+            "masked_turns",
+            item,
+            masked_turns,
+            _selected,
+            lambda a, m: a[m > 0].sum((0, 2)),
+            output,
+        ),
+        Case(
+            "two_pipelines_of_one_tile",
+            item,
+            two_pipelines_of_one_tile,
+            integers((3, ROWS, COLUMNS)),
+            _below,
+            output,
+        ),
+    ]
     found += [
         Case(
             f"tile_before_a_pipeline_{turns}_{width}",

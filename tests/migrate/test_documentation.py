@@ -35,6 +35,13 @@ def test_explain_prints_reason_help_and_examples():
         assert f"```python\n{example.strip(chr(10))}\n```" in text
 
 
+def test_explain_begins_with_the_summary_as_a_sentence():
+    for entry in entries():
+        first = explain(entry.code).splitlines()[2]
+        assert first.lower().startswith(entry.summary.lower().removesuffix("."))
+        assert first[0] == first[0].upper()
+
+
 def test_explain_finds_the_codes_about_files():
     assert explain("older-release").startswith("# RM005 older-release\n\nRewriting is refused")
 

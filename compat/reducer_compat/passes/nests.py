@@ -1,4 +1,11 @@
-"""Tell what TileLang loses of copies in loops inside loops, before a kernel is lowered.
+"""Tell what TileLang loses of copies in loops, before a kernel is lowered.
+
+- A tile of a pipelined loop that something outside such loops touches, before or behind them: the
+  tile gets a place for each stage, and what stands outside takes the wrong one, or one that is
+  not there. And a tile that a turn fills twice. Seen on 0.1.9 to 0.1.15.
+- A copy under a condition inside a pipelined loop, where warps are specialized: producers and
+  consumers count different turns, and one that is late waits for ever.
+- A tile of two pipelined loops, where 0.1.8 specializes warps.
 
 - A loop inside a pipelined one that copies a tile and reads it, beside other statements:
 
@@ -31,29 +38,94 @@ from reducer_compat.passes.split import may_specialize
 
 
 def refuse_nested(func: Any, kernel: str) -> None:
-    """See that copies are waited for.
+    """See that copies are waited for, and go where they are read.
 
     Raises:
         UnfitError: another lowering has to be chosen.
     """
-    if not ladder.gave_up(Feature.PIPELINED):
-        for loop in filter(is_pipelined, statements(func)):
-            if _has_markers(loop) and any(map(_reads_its_copies, _loops_beside(loop.body))):
-                raise UnfitError(
-                    Feature.PIPELINED,
-                    "a loop inside a pipelined loop copies a tile and reads it",
-                    kernel,
-                )
+    pipelines = [loop for loop in filter(is_pipelined, statements(func)) if _has_markers(loop)]
+    if pipelines and not ladder.gave_up(Feature.PIPELINED):
+        reason = _unfit_for_stages(func, pipelines)
+        if reason is not None:
+            raise UnfitError(Feature.PIPELINED, reason, kernel)
     target = func.attrs.get("target")
-    if adapter().stages_after_lowering and target is not None and may_specialize(target):
-        for loop, pipelined in _inner_loops(func.body, None):
-            copied = (_copied(stmt) is not None for stmt in _own(loop.body))
-            if (pipelined or not _is_even(loop)) and any(copied):
-                raise UnfitError(
-                    Feature.SPECIALIZED,
-                    f"a loop of {loop.extent} turns inside another loop has copies",
-                    kernel,
-                )
+    if target is not None and may_specialize(target):
+        reason = _unfit_for_warps(func, pipelines)
+        if reason is not None:
+            raise UnfitError(Feature.SPECIALIZED, reason, kernel)
+
+
+def _unfit_for_stages(func: Any, pipelines: list[Any]) -> str | None:
+    outside = list(_outside(func.body))
+    for loop in pipelines:
+        if any(map(_reads_its_copies, _loops_beside(loop.body))):
+            return "a loop inside a pipelined loop copies a tile and reads it"
+        copies = list(filter(_is_copy, tree.walk(loop.body)))
+        if _fill_one_place(copies):
+            return "a pipelined loop fills a tile twice"
+        if any(_touches(stmt, _copied(copy)) for copy in copies for stmt in outside):
+            return "a tile of a pipelined loop is used outside of it"
+    return None
+
+
+def _unfit_for_warps(func: Any, pipelines: list[Any]) -> str | None:
+    if any(map(_copies_under_a_condition, pipelines)):
+        return "a pipelined loop copies under a condition"
+    if not adapter().stages_after_lowering:
+        return None
+    tiles = [{hash(_copied(one)) for one in tree.walk(loop) if _is_copy(one)} for loop in pipelines]
+    if sum(map(len, tiles)) > len(set().union(*tiles)):
+        return "two pipelined loops copy to one tile"
+    for loop, pipelined in _inner_loops(func.body, None):
+        if (pipelined or not _is_even(loop)) and any(map(_is_copy, _own(loop.body))):
+            return f"a loop of {loop.extent} turns inside another loop has copies"
+    return None
+
+
+def _outside(stmt: Any) -> Iterator[Any]:
+    """The statements that are in no pipelined loop."""
+    if not is_pipelined(stmt):
+        yield stmt
+        for child in tree.children(stmt):
+            yield from _outside(child)
+
+
+def _touches(stmt: Any, data: Any) -> bool:
+    """Whether a statement itself uses a buffer."""
+    if type(stmt) is adapter().tir.BufferStore and stmt.buffer.data.same_as(data):
+        return True
+    inside = [node for expr in tree.expressions(stmt) for node in tree.nodes(expr)]
+    used = [load.buffer.data for load in tree.among(inside, "BufferLoad")]
+    return any(one.same_as(data) for one in (*used, *tree.among(inside, "Var")))
+
+
+def _fill_one_place(copies: list[Any]) -> bool:
+    """Whether two copies go to the same part of a tile."""
+    tiles = [hash(_copied(copy)) for copy in copies]
+    if len(set(tiles)) == len(tiles):
+        return False
+    places = [(tile, _place(copy)) for tile, copy in zip(tiles, copies, strict=True)]
+    return len(set(places)) < len(places)
+
+
+def _place(copy: Any) -> str:
+    """Where in a tile a copy goes, in words."""
+    is_store = type(copy) is adapter().tir.BufferStore
+    return str(copy.indices if is_store else copy.value.args[1])
+
+
+def _copies_under_a_condition(stmt: Any) -> bool:
+    """Whether a branch that threads take together has copies."""
+    tir = adapter().tir
+    if type(stmt) is tir.For and stmt.kind == tir.ForKind.PARALLEL:
+        return False
+    if type(stmt) is tir.IfThenElse and any(map(_is_copy, tree.walk(stmt))):
+        return True
+    return any(map(_copies_under_a_condition, tree.children(stmt)))
+
+
+def _is_copy(stmt: Any) -> bool:
+    return _copied(stmt) is not None
 
 
 def _has_markers(loop: Any) -> bool:
