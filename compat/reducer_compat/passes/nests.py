@@ -34,6 +34,7 @@ from reducer_compat.draft import statements
 from reducer_compat.errors import UnfitError
 from reducer_compat.ladder import Feature
 from reducer_compat.passes.participants import is_pipelined
+from reducer_compat.passes.sites import mentions
 from reducer_compat.passes.split import may_specialize
 
 
@@ -63,7 +64,7 @@ def _unfit_for_stages(func: Any, pipelines: list[Any]) -> str | None:
         copies = list(filter(_is_copy, tree.walk(loop.body)))
         if _fill_one_place(copies):
             return "a pipelined loop fills a tile twice"
-        if any(_touches(stmt, _copied(copy)) for copy in copies for stmt in outside):
+        if any(mentions(stmt, _copied(copy)) for copy in copies for stmt in outside):
             return "a tile of a pipelined loop is used outside of it"
     return None
 
@@ -88,15 +89,6 @@ def _outside(stmt: Any) -> Iterator[Any]:
         yield stmt
         for child in tree.children(stmt):
             yield from _outside(child)
-
-
-def _touches(stmt: Any, data: Any) -> bool:
-    """Whether a statement itself uses a buffer."""
-    if type(stmt) is adapter().tir.BufferStore and stmt.buffer.data.same_as(data):
-        return True
-    inside = [node for expr in tree.expressions(stmt) for node in tree.nodes(expr)]
-    used = [load.buffer.data for load in tree.among(inside, "BufferLoad")]
-    return any(one.same_as(data) for one in (*used, *tree.among(inside, "Var")))
 
 
 def _fill_one_place(copies: list[Any]) -> bool:

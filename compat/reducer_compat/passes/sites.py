@@ -272,7 +272,7 @@ def _only_copied(func: Any, loop: Any, load: Any) -> bool:
     return all(
         _is_filling(stmt, load.buffer)
         for stmt in _outside(func.body, loop)
-        if _mentions(stmt, load.buffer)
+        if mentions(stmt, load.buffer.data)
     )
 
 
@@ -282,14 +282,15 @@ def _outside(stmt: Any, loop: Any) -> list[Any]:
     return [stmt, *(inner for child in tree.children(stmt) for inner in _outside(child, loop))]
 
 
-def _mentions(stmt: Any, buffer: Any) -> bool:
+def mentions(stmt: Any, data: Any) -> bool:
+    """Whether a statement itself uses a buffer, which its data names."""
     tir = adapter().tir
-    if type(stmt) is tir.BufferStore and stmt.buffer.data.same_as(buffer.data):
+    if type(stmt) is tir.BufferStore and stmt.buffer.data.same_as(data):
         return True
     inside = [node for expr in tree.expressions(stmt) for node in tree.nodes(expr)]
     used = [load.buffer.data for load in tree.among(inside, "BufferLoad")]
     used += tree.among(inside, "Var", "SizeVar")
-    return any(data.same_as(buffer.data) for data in used)
+    return any(one.same_as(data) for one in used)
 
 
 def _is_filling(stmt: Any, buffer: Any) -> bool:
