@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from reducer_migrate.config import Config, ConfigError, config_for
-from reducer_migrate.release import Releases, resolve
+from reducer_migrate.release import Releases, Resolved, resolve, untested
 from reducer_migrate.source import Source, UndecodableError
 from reducer_migrate.verify import releases, report
 from reducer_migrate.verify.arguments import ArgumentFinder
@@ -294,6 +294,9 @@ def _announce(path: str, options: Options, config: Config, asked: str | None) ->
     beside = "" if options.place is None else ", installed side by side"
     release = f"TileLang {options.release}{beside}"
     click.echo(f"Executing {path}, as it is and rewritten, with {release}.", err=True)
+    said = untested(Resolved(options.release, "installed"))
+    if said is not None:
+        click.echo(f"warning: {said}", err=True)
     if asked is not None:
         return
     configured = None
