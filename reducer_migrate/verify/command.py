@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,9 @@ from reducer_migrate.release import Releases, Resolved, resolve, untested
 from reducer_migrate.source import Source, UndecodableError
 from reducer_migrate.verify import releases, report
 from reducer_migrate.verify.arguments import ArgumentFinder
+from reducer_migrate.verify.expected import problem
 from reducer_migrate.verify.kernels import Kernel, kernels_of
-from reducer_migrate.verify.literals import parse_arguments
+from reducer_migrate.verify.literals import parse_arguments, twice
 from reducer_migrate.verify.run import Options, Row, RunError, Subject, run
 from reducer_rules import Release
 from reducer_rules.release import TVM_FFI
@@ -148,6 +150,7 @@ def verify(
     subject = Subject.of(source, tree, options)
     by = "reducer_compat" if subject.compat else f"TileLang {release}"
     given = _Given.of(arguments, config)
+    given.check(kernels, source.text)
     _announce(path, options, config, tilelang)
     try:
         rows = list(run(subject, kernels, ArgumentFinder(tree), given.to, options))
@@ -208,10 +211,26 @@ class _Given:
         found: dict[str, Any] = {}
         for text in texts:
             try:
-                found.update(parse_arguments(text))
+                values = parse_arguments(text)
+                for name in values.keys() & found.keys():
+                    raise ValueError(twice(name))
+                found.update(values)
             except ValueError as error:
                 raise click.BadParameter(str(error), param_hint="'--args'") from error
         return cls(found, config)
+
+    def check(self, kernels: Sequence[Kernel], text: str) -> None:
+        """Refuse, before anything is run, what no kernel can take."""
+        known = dict.fromkeys(
+            name for each in kernels for name in (*each.parameters, *each.constants)
+        )
+        for name in self.options:
+            if name not in known and not re.search(rf"\b{name}\b", text):
+                raise click.BadParameter(_unknown(name, kernels, [*known]), param_hint="'--args'")
+        for kernel in kernels:
+            wrong = problem(kernel.name, kernel.kinds, self.to(kernel))
+            if wrong is not None:
+                raise _Use(wrong)
 
     def to(self, kernel: Kernel) -> dict[str, tuple[Any, str]]:
         """What is given for one kernel, with its origin; a table of its name goes before others."""
@@ -230,6 +249,16 @@ class _Given:
         taken = {name for row in rows for name in (*row.arguments.values, *(row.sizes or ()))}
         scalars = {each for row in rows for each in row.inputs}
         return [name for name in self.options if name not in taken | scalars]
+
+
+def _unknown(name: str, kernels: Sequence[Kernel], known: Sequence[str]) -> str:
+    names = ", ".join(f"`{kernel.name}`" for kernel in kernels)
+    takes = f"the arguments are {', '.join(known)}" if known else "there are no arguments"
+    near = get_close_matches(name, known, 1, 0.5) or [
+        each for each in known if each.lower() == name.lower()
+    ]
+    meant = f"; did you mean {near[0]}?" if near else ""
+    return f"{name} is no argument of {names}: {takes}{meant}"
 
 
 def _is_table(value: Any) -> bool:

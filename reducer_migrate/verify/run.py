@@ -15,6 +15,7 @@ from reducer_migrate import frontend
 from reducer_migrate.api import Result, migrate
 from reducer_migrate.source import Source
 from reducer_migrate.verify.arguments import ArgumentFinder, Arguments
+from reducer_migrate.verify.expected import Kind
 from reducer_migrate.verify.kernels import Kernel, kernels_of
 from reducer_migrate.verify.prediction import predict
 from reducer_migrate.verify.verdict import Comparison, Side, Verdict, compare
@@ -156,7 +157,7 @@ class _Pair:
 
 
 def _verify(subject: Subject, kernel: Kernel, arguments: Arguments, pair: _Pair) -> Row:
-    problem = kernel.problem or _missing(arguments)
+    problem = kernel.problem or _missing(arguments, kernel.kinds)
     if problem:
         return Row(kernel, arguments, Comparison(Verdict.NOT_RUN, problem))
     options = pair.options
@@ -212,12 +213,13 @@ def _not_rewritten(v1: Side, counted: Side, reason: str) -> Comparison:
     return Comparison(Verdict.NOT_REWRITTEN, reason, found.place, values, found.observed)
 
 
-def _missing(arguments: Arguments) -> str:
+def _missing(arguments: Arguments, kinds: Mapping[str, Kind]) -> str:
     if not arguments.missing:
         return ""
     names = ", ".join(arguments.missing)
-    example = ",".join(f"{name}=..." for name in arguments.missing)
-    return f"needs {names}: pass --args '{example}'"
+    known = {name: kinds[name].example if name in kinds else "..." for name in arguments.missing}
+    example = ", ".join(f"{name}={value}" for name, value in known.items())
+    return f"needs {names}: pass for example --args '{example}'"
 
 
 @dataclass(frozen=True)
