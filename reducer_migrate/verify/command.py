@@ -25,6 +25,7 @@ from reducer_migrate.verify.kernels import Kernel, kernels_of
 from reducer_migrate.verify.literals import parse_arguments, twice
 from reducer_migrate.verify.run import Options, Row, RunError, Subject, run
 from reducer_rules import Release
+from reducer_rules.notices import NO_TILELANG
 from reducer_rules.release import TVM_FFI
 
 _EPILOG = """\
@@ -155,7 +156,8 @@ def verify(
     try:
         rows = list(run(subject, kernels, ArgumentFinder(tree), given.to, options))
     except RunError as error:
-        raise _Use(f"--gpu: {error}") from error
+        code = NO_TILELANG.code if error.kind == "environment" else "--gpu:"
+        raise _Use(f"{code} {error}") from error
     if output_format == "json":
         head = {"file": path, "tilelang": str(release), "v2_by": by, "seed": seed}
         click.echo(report.as_json(rows, **head), nl=False)
@@ -274,10 +276,8 @@ def _release(wanted: str | None, directory: str | None) -> tuple[Release, Path |
     installed = _installed()
     if wanted is None:
         if installed is None:
-            raise _Use(
-                "TileLang is not installed: `pip install 'reducer-migrate[compat]'`, or give "
-                "the release to use, as in `--tilelang 0.1.15`"
-            )
+            raise _lacking("TileLang is not installed", f", and {_BESIDE}")
+        _require("torch", "numpy")
         return installed, None
     release = wanted.removeprefix("v")
     if release not in TVM_FFI:
@@ -286,14 +286,29 @@ def _release(wanted: str | None, directory: str | None) -> tuple[Release, Path |
             f"verify runs TileLang {known}, not {wanted}", param_hint="'--tilelang'"
         )
     if installed is not None and str(installed) == release:
+        _require("torch", "numpy")
         return installed, None
-    for module in ("torch", "numpy"):
-        if find_spec(module) is None:
-            raise _Use(
-                f"TileLang needs {module}, which is not installed: "
-                "`pip install 'reducer-migrate[compat]'`"
-            )
+    _require("torch", "numpy")
     return Release.parse(release), _side_by_side(release, directory)
+
+
+_BESIDE = "`--tilelang 0.1.15` then runs another release beside it"
+
+
+def _require(*modules: str) -> None:
+    """Check that what every TileLang needs can be imported."""
+    for module in modules:
+        if find_spec(module) is None:
+            raise _lacking(f"TileLang needs {module}, which is not installed")
+
+
+def _lacking(what: str, more: str = "") -> _Use:
+    """An environment that kernels cannot be run in, and the way out."""
+    return _Use(
+        f"{NO_TILELANG.code} {what}: verify runs kernels with it. "
+        "`pip install 'reducer-migrate[compat]'` (in a clone `pip install -e '.[compat]'`) brings "
+        f"all it needs{more}"
+    )
 
 
 def _side_by_side(release: str, directory: str | None) -> Path:

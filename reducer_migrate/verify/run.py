@@ -25,7 +25,7 @@ from reducer_rules.release import NATIVE_V2
 from reducer_rules.timeline import Dialect
 
 #: Said of every kernel; a run ends with it instead of repeating it.
-_OF_THE_RUN = ("gpu",)
+_OF_THE_RUN = ("environment", "gpu")
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,11 @@ def _needs_compat(source: Source, tree: ast.Module, release: Release) -> bool:
 
 
 class RunError(Exception):
-    """What keeps every kernel from being run."""
+    """What keeps every kernel from being run; `kind` is `environment` or `gpu`."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 def run(
@@ -130,7 +134,7 @@ def run(
     `given` says which arguments the user gives for a kernel, and where.
 
     Raises:
-        RunError: a GPU was asked for and there is none.
+        RunError: a GPU was asked for and there is none, or TileLang does not load.
     """
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="reducer-verify-"))
@@ -248,7 +252,7 @@ def _ask(worker: Worker, kernel: Kernel, arguments: Arguments, pair: _Pair, side
         answer = worker.ask(request)
     except WorkerError as error:
         if error.kind in _OF_THE_RUN:
-            raise RunError(str(error)) from error
+            raise RunError(error.kind, str(error)) from error
         return _Answer(Side(error=error), Side(error=error))
     arrays = _arrays(into)
     dtypes = dict(answer["dtypes"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 from pathlib import Path
 
 import pytest
@@ -182,15 +183,55 @@ def _said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 @pytest.mark.usefixtures("bare")
 def test_tilelang_is_not_installed(capsys: pytest.CaptureFixture[str]) -> None:
     assert _said(capsys, "sum.py") == (
-        "Error: TileLang is not installed: `pip install 'reducer-migrate[compat]'`, or give the "
-        "release to use, as in `--tilelang 0.1.15`\n"
+        "Error: RM011 TileLang is not installed: verify runs kernels with it. `pip install "
+        "'reducer-migrate[compat]'` (in a clone `pip install -e '.[compat]'`) brings all it needs, "
+        "and `--tilelang 0.1.15` then runs another release beside it\n"
     )
 
 
 @pytest.mark.usefixtures("bare")
 def test_a_release_needs_torch_from_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
     said = _said(capsys, "--tilelang", "0.1.13", "sum.py")
-    assert "TileLang needs torch, which is not installed" in said
+    assert "RM011 TileLang needs torch, which is not installed" in said
+    assert "pip install 'reducer-migrate[compat]'" in said
+
+
+@pytest.mark.usefixtures("tilelang")
+@pytest.mark.parametrize("options", [(), ("--with-compat",)])
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            "raise ImportError('libtilelang.so: undefined symbol: _ZN3tvm')",
+            "its libraries do not fit the TVM that was loaded (libtilelang.so: undefined symbol: "
+            "_ZN3tvm): uninstall any other TVM and install apache-tvm-ffi==",
+        ),
+        (
+            "import no_such_thing",
+            "No module named 'no_such_thing': `pip install 'reducer-migrate[compat]'` brings",
+        ),
+        ("", "No module named 'tilelang.jit'"),
+    ],
+)
+def test_a_tilelang_that_does_not_load(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    body: str,
+    said: str,
+) -> None:
+    """Said once for all kernels, with what mends it, whoever lowers v2."""
+    (tmp_path / "sum.py").write_text(SUM_OF_EIGHT)
+    broken = tmp_path / "broken" / "tilelang"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text(f"{body}\n")
+    ahead = [str(tmp_path / "broken"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(ahead))
+    done = run(tmp_path, "sum.py", *options)
+    assert (done.code, done.out) == (2, "")
+    assert "Error: RM011 TileLang does not load: " in done.err
+    assert said in done.err
+    assert "Traceback" not in done.err
 
 
 def test_a_release_that_pip_cannot_install_leaves_nothing(
