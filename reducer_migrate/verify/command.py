@@ -317,11 +317,18 @@ def _side_by_side(release: str, directory: str | None) -> Path:
     if found is not None:
         return found.resolve()
     wanted = " ".join(releases.requirements(release))
-    click.echo(f"Installing {wanted} into {into / release}, beside the environment.", err=True)
+    place = _from_home(into / release)
+    click.echo(f"Installing {wanted} into {place}, beside the environment.", err=True)
     try:
         return releases.install(release, into).resolve()
     except releases.InstallError as error:
         raise _Use(str(error)) from error
+
+
+def _from_home(path: Path) -> Path:
+    """The path as a shell takes it, short where it lies in the user's home."""
+    home = Path(os.path.expanduser("~"))
+    return Path("~") / path.relative_to(home) if path.is_relative_to(home) else path
 
 
 def _installed() -> Release | None:
