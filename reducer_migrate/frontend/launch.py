@@ -31,29 +31,56 @@ def threads_of(kernel: ast.Call, scope: Scope) -> int | None:
 
 
 def warp_specialized(scope: Scope) -> bool | None:
-    """False where a decorator around the kernel turns warp specialization off; else None."""
+    """False where the kernel is compiled with warp specialization turned off; else None.
+
+    A decorator around it may say so, or every call that compiles it, where nothing else is done
+    with it.
+    """
     current: Scope | None = scope
     while current is not None:
         if not isinstance(current.node, ast.Module):
             for decorator in current.node.decorator_list:
-                if isinstance(decorator, ast.Call) and _turns_off(decorator, current):
+                if called(decorator) == "jit" and _turns_off(decorator, current):
                     return False
+            if current.parent is not None and _compiled_without(current.node.name, current.parent):
+                return False
         current = current.parent
     return None
 
 
-def _turns_off(decorator: ast.Call, scope: Scope) -> bool:
-    if called(decorator) != "jit":
+def _compiled_without(name: str, around: Scope) -> bool:
+    """Whether all uses of a function are calls that compile it with the switch."""
+    calls = [call for call in around.compiles if _is_named(call.args[0], name)]
+    if not calls or not all(_turns_off(call, around) for call in calls):
         return False
-    configs = argument(decorator, len(decorator.args), "pass_configs")
+    return sum(_is_named(node, name) for node in around.nodes) == len(calls)
+
+
+def _is_named(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _turns_off(call: ast.AST, scope: Scope) -> bool:
+    """Whether a call that compiles has the switch among its pass configs."""
+    if not isinstance(call, ast.Call):
+        return False
+    return _has_switch(argument(call, len(call.args), "pass_configs"), scope)
+
+
+def _has_switch(configs: ast.expr | None, scope: Scope) -> bool:
+    """Whether a dictionary turns warp specialization off, itself or by one that it takes over."""
     if isinstance(configs, ast.Name):
-        configs = scope.value(configs.id)
+        value = scope.value(configs.id)
+        return not isinstance(value, ast.Name) and _has_switch(value, scope)
     if not isinstance(configs, ast.Dict):
         return False
-    return any(
-        _names_switch(key) and isinstance(value, ast.Constant) and value.value is True
-        for key, value in zip(configs.keys, configs.values, strict=True)
-    )
+    off = False
+    for key, value in zip(configs.keys, configs.values, strict=True):
+        if key is None:
+            off = off or _has_switch(value, scope)
+        elif _names_switch(key):
+            off = isinstance(value, ast.Constant) and value.value is True
+    return off
 
 
 def _names_switch(key: ast.expr | None) -> bool:

@@ -55,6 +55,15 @@ class Scope:
         return same_scope(self.node.body)
 
     @cached_property
+    def compiles(self) -> list[ast.Call]:
+        """The calls that compile something, as `tilelang.compile(kernel)`."""
+        return [
+            node
+            for node in self.nodes
+            if isinstance(node, ast.Call) and called(node) == "compile" and node.args
+        ]
+
+    @cached_property
     def decorators(self) -> frozenset[str]:
         """The last names of the decorators: `prim_func` for `@T.prim_func`, `jit` for `@jit()`."""
         if isinstance(self.node, ast.Module):

@@ -508,6 +508,8 @@ def test_threads(launch: str, threads: int | None) -> None:
             False,
         ),
         ("@tl.jit(pass_configs=CONFIGS)", False),
+        ('@tl.jit(pass_configs={**CONFIGS, "tl.disable_tma_lower": True})', False),
+        ('@tl.jit(pass_configs={**CONFIGS, "tl.disable_warp_specialized": False})', None),
         ('@tl.jit(pass_configs={"tl.disable_warp_specialized": False})', None),
         ("@tl.jit(pass_configs=unknown)", None),
         ("@tl.jit", None),
@@ -518,6 +520,27 @@ def test_warp_specialization(decorator: str, expected: bool | None) -> None:
     head = HEAD.replace("def factory", f"{decorator}\ndef factory")
 
     assert timeline(EPOCH, configs + head).kernel.warp_specialized is expected
+
+
+@pytest.mark.parametrize(
+    ("uses", "expected"),
+    [
+        (["tilelang.compile(kernel, out_idx=-1, pass_configs=CONFIGS)(A)"], False),
+        (["a = tl.compile(kernel, pass_configs=CONFIGS)"] * 2, False),
+        (["tl.compile(kernel, pass_configs=CONFIGS)", "tl.compile(kernel)"], None),
+        (["tl.compile(kernel, pass_configs=CONFIGS)", "return kernel"], None),
+        (["tl.compile(other, pass_configs=CONFIGS)"], None),
+        (["return kernel"], None),
+    ],
+)
+def test_warp_specialization_by_the_call_that_compiles(
+    uses: list[str], expected: bool | None
+) -> None:
+    """Every use of the kernel has to be one that turns it off."""
+    configs = 'CONFIGS = {"tl.disable_warp_specialized": True}\n'
+    tail = "".join(f"    {use}\n" for use in uses)
+    (reducer,) = unit(configs + kernel(EPOCH) + tail).reducers
+    assert reducer.timeline.kernel.warp_specialized is expected
 
 
 @pytest.mark.parametrize(
