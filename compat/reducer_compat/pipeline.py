@@ -9,7 +9,7 @@ after  LowerTileOp                   emit, packed, occupancy, prove (what was pl
 around FlattenBuffer                 flatten; registers and producers, where TileLang tells warps
                                      apart only after LowerTileOp
 around HoistIfThenElse               hoist
-before MakePackedAPI                 arrivals, waits
+before MakePackedAPI                 arrivals, waits, barriers
 
 Around all of them (`retry`): a kernel that TileLang loses a part of is lowered in another way.
 """
@@ -35,6 +35,7 @@ from reducer_compat.errors import NarrowError, ReducerError, UncountedWarning
 from reducer_compat.ladder import Feature
 from reducer_compat.passes.admit import admit
 from reducer_compat.passes.arrivals import refuse_crowded, refuse_unending
+from reducer_compat.passes.barriers import separate
 from reducer_compat.passes.carry import carry
 from reducer_compat.passes.check import check
 from reducer_compat.passes.collect import collect
@@ -243,18 +244,19 @@ def around_hoisting(original: Any, mod: Any) -> Any:
 
 
 def before_packing(original: Any, mod: Any) -> Any:
-    """See what kernels with reducers wait for on the device: for somebody, and for no more
-    copies than they read.
+    """See what kernels with reducers wait for on the device: for somebody, for no more copies
+    than they read, and for what another thread does to the same bytes.
 
     Raises:
         UnfitError: for nobody.
     """
     here = adapter()
-    for name, func in _with_reducers(mod) if here.forgets_arrivals or here.waits_by_stages else ():
+    for name, func in _with_reducers(mod):
         if here.forgets_arrivals:
             refuse_unending(func, str(name.name_hint))
-        if here.waits_by_stages:
-            mod = _updated(mod, name, set_waits(func))
+        awaited = separate(set_waits(func) if here.waits_by_stages else func)
+        if awaited is not func:
+            mod = _updated(mod, name, awaited)
     return original(mod)
 
 

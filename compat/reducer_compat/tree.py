@@ -115,10 +115,28 @@ def _builders() -> dict[type, Callable[[Stmt, tuple[Stmt, ...]], Stmt]]:
         found[tir.LetStmt] = lambda stmt, parts: tir.LetStmt(
             stmt.var, stmt.value, parts[0], span_of(stmt)
         )
+    if hasattr(tir, "Allocate"):
+        found[tir.Allocate] = lambda stmt, parts: tir.Allocate(
+            stmt.buffer_var,
+            stmt.dtype,
+            stmt.extents,
+            stmt.condition,
+            parts[0],
+            stmt.annotations,
+            span_of(stmt),
+        )
+        found[tir.DeclBuffer] = lambda stmt, parts: tir.DeclBuffer(
+            stmt.buffer, parts[0], span_of(stmt)
+        )
     return found
 
 
-def _rebuild(stmt: Stmt, parts: tuple[Stmt, ...]) -> Stmt:
+def rebuilt(stmt: Stmt, parts: tuple[Stmt, ...]) -> Stmt:
+    """A statement with others inside.
+
+    Raises:
+        TypeError: it is of a class that holds none, or of an unknown one.
+    """
     build = _builders().get(type(stmt))
     if build is None:
         raise TypeError(f"cannot rebuild a {type(stmt).__name__}")
@@ -134,7 +152,7 @@ def transform(stmt: Stmt, enter: Callable[[Stmt], Stmt | None]) -> Stmt:
     if not before:
         return stmt
     after = tuple([transform(child, enter) for child in before])
-    return stmt if all(map(is_, after, before)) else _rebuild(stmt, after)
+    return stmt if all(map(is_, after, before)) else rebuilt(stmt, after)
 
 
 def rewritten(func: Any, enter: Callable[[Stmt], Stmt | None]) -> Any:

@@ -34,6 +34,7 @@ PART = (r"must have the same logical shape", "a part of a buffer is taken for th
 START = (r"unwritten-", "a part of a buffer is taken to start where the buffer does")
 STAGED = (r"\(2 vs\. 1\) : finalize_reducer", "a pipeline makes one reducer for each stage")
 TWICE = (r"Multiple writes to overlapping buffer regions", "a turn fills a tile twice")
+ROW = (r"must have the same logical shape", "a destination that is a row of a tile")
 VALUE = (r"Arrays are not equal", "a value of a pipelined loop keeps that of the first turn")
 #: What TileLang's own does not take, or does wrong, on 0.1.14 and 0.1.15, and why.
 REFUSED = {
@@ -74,6 +75,7 @@ REFUSED = {
     "max_float16_8x96": LAYOUT,
     "value_before_a_copy": VALUE,
     "tile_of_two_tensors": TWICE,
+    "arms_over_the_tile": ROW,
     "v1_spellings": V1,
     "v1_scaled_result": V1,
     "epoch_with_a_loop_in_a_pipeline": STAGED,
