@@ -4,8 +4,9 @@ before AddWrapperForSingleBufStore   collect, check, plan, carry, values
 around ProducerConsumerWarpSpecialized
                                      consumers (from 0.1.9 on)
 after  LayoutInference               transfers, participants, project, guard, settle
-after  LowerTileOp                   emit, packed, occupancy, prove (what was planned, and what it
-                                     became), residue, registers, producers, turns, epilogue
+after  LowerTileOp                   emit, packed, occupancy, prove (what the plan became, and the
+                                     plan where that says too little), residue, registers,
+                                     producers, turns, epilogue
 around FlattenBuffer                 flatten; registers and producers, where TileLang tells warps
                                      apart only after LowerTileOp
 around HoistIfThenElse               hoist
@@ -171,7 +172,7 @@ def _inferred(func: Any) -> Any:
 
 
 def after_lowering(original: Any, mod: Any) -> Any:
-    """Run `LowerTileOp`, write out what waited, count both, and see that nothing is left."""
+    """Run `LowerTileOp`, write out what waited, count it, and see that nothing is left."""
     mine = [name for name, func in tree.kernels(mod) if ours(func)]
     if not mine:
         return original(mod)
@@ -195,8 +196,7 @@ def _lowered(func: Any) -> Any:
     if not ours(func):
         return func
     func = crowded(packed(emit(func)))
-    _as_intended(func)
-    verdict = _proved(func, "lowered")
+    verdict = _judged(func)
     if not verdict.counted:
         warnings.warn(str(verdict), UncountedWarning, stacklevel=2)
     func = residue(forget(func))
@@ -268,28 +268,46 @@ def _with_reducers(mod: Any) -> list[tuple[Any, Any]]:
 def _as_intended(func: Any) -> Any:
     """`func`, with what was planned of it counted."""
     if ours(func):
-        _proved(intended(func), "planned")
+        remember(_counted(intended(func), "planned"))
     return func
 
 
-def _proved(func: Any, stage: str) -> Verdict:
-    """Count a kernel.
+def _judged(func: Any) -> Verdict:
+    """Count what became of a kernel.
+
+    That every contribution is in it once says as much of the plan. Where it does not say so, the
+    plan is counted, too: what is wrong with that comes first.
+
+    Raises:
+        NarrowError: a count failed, or could not be made, and wide plans were not tried.
+        ReducerError: one failed with wide plans, too.
+    """
+    try:
+        verdict = _counted(func, "lowered")
+    except ReducerError:
+        _as_intended(func)
+        raise
+    if not verdict.counted:
+        _as_intended(func)
+        if not ladder.gave_up(Feature.NARROW):
+            raise NarrowError("RC006", "; ".join(verdict.notes), kernel=verdict.kernel)
+    remember(verdict)
+    return verdict
+
+
+def _counted(func: Any, stage: str) -> Verdict:
+    """Count a kernel at a stage.
 
     Raises:
         NarrowError: the count failed, and wide plans were not tried.
         ReducerError: it failed with wide plans, too.
     """
-    wide = ladder.gave_up(Feature.NARROW)
     try:
-        verdict = prove(func, stage, ladder.notes())
+        return prove(func, stage, ladder.notes())
     except ReducerError as error:
-        if wide:
+        if ladder.gave_up(Feature.NARROW):
             raise
         raise NarrowError.after(error) from error
-    if stage == "lowered" and not verdict.counted and not wide:
-        raise NarrowError("RC006", "; ".join(verdict.notes), kernel=verdict.kernel)
-    remember(verdict)
-    return verdict
 
 
 #: What runs around which pass.

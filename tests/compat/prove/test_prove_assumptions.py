@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import tilelang.language as T
 
-import reducer_compat
 from reducer_compat.passes.prove import Verdict
+from tests.compat.counted import counting
 from tests.compat.lowering import source
 
 #: `T.symbolic` to 0.1.9.
@@ -244,6 +244,7 @@ def test_a_verdict_reads_as_a_sentence() -> None:
     assert str(lowered).startswith("kernel, lowered: 337 contributions")
 
 
-def _verdicts(build: Callable[[], Any]) -> tuple[Verdict, ...]:
-    source(build())
-    return reducer_compat.status().counts[-2:]
+def _verdicts(build: Callable[[], Any]) -> list[Verdict]:
+    with counting() as verdicts:
+        source(build())
+    return verdicts

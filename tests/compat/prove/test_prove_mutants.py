@@ -109,6 +109,19 @@ def test_every_mutant_with_another_result_is_refused(
     assert missed == []
 
 
+def test_what_is_wrong_with_a_plan_is_refused_as_that_too(
+    outcomes: dict[tuple[str, str], dict[str, Outcome]],
+) -> None:
+    """An error that names the plan says more than one that names what TileLang made of it."""
+    missed = [
+        (kernel, name)
+        for (kernel, stage), found in outcomes.items()
+        for name, result in found.items()
+        if stage == "planned" and result.differs and not result.of_plan
+    ]
+    assert missed == []
+
+
 def test_enough_mutants_have_another_result(
     outcomes: dict[tuple[str, str], dict[str, Outcome]],
 ) -> None:
