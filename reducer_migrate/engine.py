@@ -13,11 +13,12 @@ from reducer_migrate.names import names_reducer
 from reducer_migrate.parsing import parse
 from reducer_migrate.source import Source
 from reducer_rules import Finding, Fix, Severity, Target
-from reducer_rules.notices import OLDER_RELEASE
+from reducer_rules.notices import OLDER_RELEASE, UNFOLLOWED
+from reducer_rules.release import NATIVE_V2
 from reducer_rules.timeline import Dialect, Span
 
 if TYPE_CHECKING:
-    from reducer_migrate.frontend import Reducer, Unit
+    from reducer_migrate.frontend import Reducer, Unfollowed, Unit
     from reducer_migrate.rewrite.actions import Plan, Refusal
 
 #: The spellings of v2, converted into each other only where a dialect is asked for.
@@ -30,13 +31,15 @@ class Options:
 
     `add_import` writes `import reducer_compat` into files it rewrites; `unsafe` also makes
     rewrites that may change results; `lint` says that no rewrite was asked for, so that one
-    which the release forbids is no failure.
+    which the release forbids is no failure; `siblings` that names may be looked up in other
+    modules of the project, which are then read.
     """
 
     target: Target = field(default_factory=Target)
     add_import: bool = False
     unsafe: bool = False
     lint: bool = False
+    siblings: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,8 @@ class Analysis:
 
         plans = [self.plans[ident] for ident in sorted(idents)]
         made = edits.edits(source, self.tree, plans)
+        names = {plan.imports for plan in plans if plan.imports is not None}
+        made += tuple(edits.language_import(source, self.tree, name) for name in sorted(names))
         if made and add_import:
             return (*made, edits.compat_import(source, self.tree))
         return made
@@ -79,7 +84,8 @@ def analyse(source: Source, options: Options) -> Analysis:
     from reducer_migrate.frontend import build
 
     tree = parse(source)
-    unit = build(source, tree)
+    known = options.siblings and not source.path.startswith("<")
+    unit = build(source, tree, source.path if known else "")
     compat = options.target.compat or unit.imports_compat or options.add_import
     target = replace(options.target, compat=compat)
     found = [_judge(reducer, target, options) for reducer in unit.reducers]
@@ -136,7 +142,8 @@ def _collect(
     diagnostics: list[Diagnostic] = []
     plans: list[Plan] = []
     groups: list[Group] = []
-    for entry, plan in zip(judged, _planned(judged, target), strict=True):
+    planned = _planned(judged, unit.tree, target, options)
+    for entry, plan in zip(judged, planned, strict=True):
         group: int | None = None
         findings = entry.findings
         if isinstance(plan, Refusal):
@@ -146,6 +153,7 @@ def _collect(
             plans.append(plan)
             groups.append(Group(group, plan.reducer, plan.fix))
         diagnostics += [_diagnostic(source, entry.reducer, f, group) for f in findings]
+    diagnostics += [_unfollowed(source, each) for each in unit.unfollowed]
     unsupported = [entry for entry in judged if entry.wanted and not target.native_v2]
     if unsupported:
         diagnostics.append(_older_release(source, unsupported[0], target, options))
@@ -153,11 +161,17 @@ def _collect(
     return Analysis(tuple(ordered), tuple(groups), unit.tree, tuple(plans))
 
 
-def _planned(judged: list[_Judged], target: Target) -> Iterator[Plan | Refusal | None]:
+def _planned(
+    judged: list[_Judged], tree: ast.Module, target: Target, options: Options
+) -> Iterator[Plan | Refusal | None]:
     """How each reducer is rewritten; None where nobody asks, or where the release has no v2."""
+    from reducer_migrate.frontend.syntax import names_bound_or_used
+    from reducer_migrate.rewrite.language import Language
     from reducer_migrate.rewrite.plan import make_plan
 
     dialect = target.dialect or Dialect.SHIPPED
+    older = target.release is not None and target.release < NATIVE_V2
+    language = Language(tree, starred=not (older or options.add_import))
     taken: dict[ast.AST, set[str]] = {}
     for entry in judged:
         if not entry.wanted or not target.native_v2:
@@ -165,25 +179,8 @@ def _planned(judged: list[_Judged], target: Target) -> Iterator[Plan | Refusal |
             continue
         node = entry.reducer.scope.node
         if node not in taken:
-            taken[node] = _names(node)
-        yield make_plan(entry.reducer, dialect, taken[node], unsafe=entry.unsafe)
-
-
-def _names(tree: ast.AST) -> set[str]:
-    """Every name used in a function and what is nested in it: a fresh one collides with none."""
-    from reducer_migrate.frontend.syntax import all_below, binds, bound_names
-
-    names: set[str] = set()
-    for node in all_below(tree):
-        if isinstance(node, ast.Name):
-            names.add(node.id)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.pattern):
-            names.update(bound_names(node))
-        else:
-            names.update(binds(node))
-    return names
+            taken[node] = names_bound_or_used(node)
+        yield make_plan(entry.reducer, dialect, taken[node], language, unsafe=entry.unsafe)
 
 
 def _refusal(refusal: Refusal) -> Finding:
@@ -211,6 +208,24 @@ def _older_release(source: Source, entry: _Judged, target: Target, options: Opti
         alloc.ident,
     )
     return _diagnostic(source, entry.reducer, finding, None)
+
+
+def _unfollowed(source: Source, place: Unfollowed) -> Diagnostic:
+    node = place.node
+    line = node.lineno
+    return Diagnostic(
+        path=source.path,
+        code=UNFOLLOWED.code,
+        name=UNFOLLOWED.name,
+        severity=UNFOLLOWED.severity,
+        message=place.message,
+        help=place.help,
+        start=_position(source, line, node.col_offset),
+        end=_position(source, node.end_lineno or line, node.end_col_offset or node.col_offset),
+        source_line=source.line(line),
+        label="not followed",
+        statement=_statement_lines(place.statement),
+    )
 
 
 def _diagnostic(

@@ -143,6 +143,7 @@ class Pipeline:
             add_import=bool(config.with_compat),
             unsafe=bool(config.unsafe_fixes),
             lint=self._settings.mode is Mode.CHECK,
+            siblings=True,
         )
         return Policy(options, self._selection(config), self._baseline)
 

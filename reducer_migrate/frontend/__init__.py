@@ -9,32 +9,44 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from reducer_migrate.frontend.members import Members, canonicalize, has_other_names
 from reducer_migrate.frontend.recorder import Reducer, Site
 from reducer_migrate.frontend.scopes import Scope, allocates, make_scope
 from reducer_migrate.frontend.syntax import FunctionNode
+from reducer_migrate.frontend.unfollowed import Unfollowed, unfollowed
 from reducer_migrate.frontend.walker import walk
 from reducer_migrate.source import Source
 
-__all__ = ["Reducer", "Site", "Unit", "build", "imports_compat"]
+__all__ = ["Reducer", "Site", "Unfollowed", "Unit", "build", "imports_compat"]
 
 
 class Unit(NamedTuple):
-    """One parsed source: its tree and its reducers, in order of their allocation."""
+    """One parsed source: its tree and its reducers, in order of their allocation.
+
+    Calls of the language by names of their own have been put in the usual shape in the tree.
+    """
 
     tree: ast.Module
     reducers: tuple[Reducer, ...]
+    unfollowed: tuple[Unfollowed, ...]
     imports_compat: bool
 
 
-def build(source: Source, tree: ast.Module) -> Unit:
-    """Build the timelines of every reducer in `source`."""
-    lines = _lines_naming(source, "alloc_reducer")
+def build(source: Source, tree: ast.Module, path: str = "") -> Unit:
+    """Build the timelines of every reducer in `source`.
+
+    `path` is that of its file, where names may be looked up in other modules of its project.
+    """
+    members = canonicalize(tree, path) if has_other_names(source.text) else Members()
+    lines = sorted({*_lines_naming(source, "alloc_reducer"), *members.lines})
+    module = make_scope(tree, None, path)
     reducers: list[Reducer] = []
     if lines:
-        for scope in _scopes(tree, make_scope(tree, None), lines):
-            if any(allocates(node, scope) for node in scope.nodes):
+        for scope in _scopes(tree, module, lines):
+            if any(map(allocates, scope.nodes)):
                 reducers += walk(scope, source)
-    return Unit(tree, tuple(reducers), imports_compat(source, tree))
+    missed = unfollowed(source, module, reducers, members)
+    return Unit(tree, tuple(reducers), missed, imports_compat(source, tree))
 
 
 def _lines_naming(source: Source, name: str) -> list[int]:

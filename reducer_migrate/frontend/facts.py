@@ -33,6 +33,11 @@ class Facts:
         start = self.source.offset(span.line, span.column)
         return self.source.text[start : self.source.offset(span.end_line, span.end_column)]
 
+    def spelled(self, node: ast.expr) -> str:
+        """The same on one line."""
+        text = self.text(node)
+        return ast.unparse(node) if "\n" in text or "\r" in text else text
+
     def number(self, node: ast.expr | None) -> int | None:
         """The value of a static integer expression."""
         return static_int(node, self.scope)

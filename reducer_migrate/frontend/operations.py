@@ -94,7 +94,7 @@ class Operations:
         strange = [key.arg for key in call.keywords if key.arg is not None and key.arg not in known]
         unpacked = any(isinstance(value, ast.Starred) for value in call.args)
         if unpacked or any(key.arg is None for key in call.keywords):
-            kind, detail = EscapeKind.UNPACKED, ast.unparse(call.func)
+            kind, detail = EscapeKind.UNPACKED, self._facts.spelled(call.func)
         elif strange:
             kind, detail = EscapeKind.PARAMETER, f"{strange[0]}="
         else:

@@ -197,7 +197,7 @@ class Recorder:
             replication=None if replication is None else self.facts.text(replication),
         )
         self.add(tracker, alloc, Site(place.statement, call))
-        detail = ast.unparse(call.func) if kind is EscapeKind.UNPACKED else ""
+        detail = self.facts.spelled(call.func) if kind is EscapeKind.UNPACKED else ""
         self.escape(tracker, kind, call, place, detail)
 
     def store(self, tracker: Tracker, target: ast.expr, place: Place, what: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from reducer_migrate.frontend.syntax import (
     FunctionNode,
@@ -19,19 +20,34 @@ _TRACING_DECORATORS = frozenset({"prim_func", "macro"})
 _JIT_DECORATORS = frozenset({"jit", "autotune", "lazy_jit"})
 
 
+class Imported(NamedTuple):
+    """What a name is imported as: a member of a module, or (`member` None) a module.
+
+    A relative module keeps its dots.
+    """
+
+    module: str
+    member: str | None
+
+
 @dataclass
 class Scope:
     """A module or function.
 
-    `single` maps a name bound exactly once to the value it gets, `imported` a name to the module
-    it is imported from.
+    `values` maps a name to what plain assignments bind it to, `single` one that is bound exactly
+    once to the value it gets, `imported` a name to what it is
+    imported from; `stars` are the modules whose names are all imported. A module knows the `path`
+    of its file, where it has one.
     """
 
     node: ast.Module | FunctionNode
     parent: Scope | None
     bindings: dict[str, int] = field(default_factory=dict)
+    values: dict[str, list[ast.expr]] = field(default_factory=dict)
     single: dict[str, ast.expr] = field(default_factory=dict)
-    imported: dict[str, str] = field(default_factory=dict)
+    imported: dict[str, Imported] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
+    path: str = ""
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
@@ -69,6 +85,11 @@ class Scope:
         """Whether TileLang traces the body, so that its statements are device code."""
         return bool(self.decorators & _TRACING_DECORATORS) or self.opens_kernel
 
+    @property
+    def module(self) -> Scope:
+        """The scope of the module around."""
+        return self if self.parent is None else self.parent.module
+
     def lookup(self, name: str) -> Scope | None:
         """The innermost scope that binds `name`."""
         scope: Scope | None = self
@@ -90,16 +111,16 @@ _BINDING = frozenset(
 )
 
 
-def make_scope(node: ast.Module | FunctionNode, parent: Scope | None) -> Scope:
-    """Collect the bindings of one scope."""
-    scope = Scope(node, parent)
+def make_scope(node: ast.Module | FunctionNode, parent: Scope | None, path: str = "") -> Scope:
+    """Collect the bindings of one scope; a module may have a path."""
+    scope = Scope(node, parent, path=path)
     if not isinstance(node, ast.Module):
         for parameter in parameters(node):
             _bind(scope, parameter.arg)
     for child in scope.nodes:
         if type(child) in _BINDING:
             _bind_node(scope, child)
-    scope.single = {k: v for k, v in scope.single.items() if scope.bindings[k] == 1}
+    scope.single = {k: v[0] for k, v in scope.values.items() if scope.bindings[k] == 1}
     return scope
 
 
@@ -113,7 +134,7 @@ def parameters(node: FunctionNode) -> list[ast.arg]:
 def _bind(scope: Scope, name: str, value: ast.expr | None = None) -> None:
     scope.bindings[name] = scope.bindings.get(name, 0) + 1
     if value is not None:
-        scope.single[name] = value
+        scope.values.setdefault(name, []).append(value)
 
 
 def _bind_node(scope: Scope, node: ast.AST) -> None:
@@ -134,11 +155,26 @@ def _bind_node(scope: Scope, node: ast.AST) -> None:
     elif isinstance(node, ast.match_case):
         for name in bound_names(node.pattern):
             _bind(scope, name)
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        _bind_import(scope, node)
     else:
         for name in binds(node):
             _bind(scope, name)
-            if isinstance(node, ast.ImportFrom):
-                scope.imported[name] = node.module or ""
+
+
+def _bind_import(scope: Scope, node: ast.Import | ast.ImportFrom) -> None:
+    relative = "." * (getattr(node, "level", 0) or 0)
+    module = f"{relative}{getattr(node, 'module', None) or ''}"
+    for alias in node.names:
+        name = (alias.asname or alias.name).split(".")[0]
+        if alias.name == "*":
+            scope.stars.append(module)
+            continue
+        _bind(scope, name)
+        if isinstance(node, ast.ImportFrom):
+            scope.imported[name] = Imported(module, alias.name)
+        else:
+            scope.imported[name] = Imported(alias.name if alias.asname else name, None)
 
 
 def _bind_target(scope: Scope, target: ast.expr, value: ast.expr) -> None:
@@ -165,16 +201,16 @@ def _last_name(decorator: ast.expr) -> str | None:
     return decorator.id if isinstance(decorator, ast.Name) else None
 
 
-def allocates(node: ast.AST, scope: Scope) -> bool:
+def allocates(node: ast.AST) -> bool:
     """Whether `node` is TileLang's `alloc_reducer`, and no function or method of that name.
 
     The call's shape decides, since the language arrives under many names and often from a
-    re-export; a bare name must be imported from tilelang.
+    re-export. Calls by a bare name are put in that shape by `members`, where they are of the
+    language.
     """
     if called(node) != "alloc_reducer" or not isinstance(node, ast.Call):
         return False
-    if isinstance(node.func, ast.Attribute):
-        base = node.func.value
-        return not (isinstance(base, ast.Name) and base.id in ("self", "cls"))
-    owner = scope.lookup("alloc_reducer")
-    return owner is not None and owner.imported.get("alloc_reducer", "").startswith("tilelang")
+    if not isinstance(node.func, ast.Attribute):
+        return False
+    base = node.func.value
+    return not (isinstance(base, ast.Name) and base.id in ("self", "cls"))

@@ -131,3 +131,18 @@ def bound_names(target: ast.AST) -> Iterator[str]:
             yield child.name
         elif isinstance(child, ast.MatchMapping) and child.rest is not None:
             yield child.rest
+
+
+def names_bound_or_used(tree: ast.AST) -> set[str]:
+    """Every name in a function or module and what is nested in it: a fresh one meets none."""
+    names: set[str] = set()
+    for node in all_below(tree):
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.pattern):
+            names.update(bound_names(node))
+        else:
+            names.update(binds(node))
+    return names

@@ -51,7 +51,7 @@ class Uses:
             self.nested(node, place)
         elif isinstance(node, Comprehension):
             self._comprehension(node, place)
-        elif isinstance(node, ast.NamedExpr) and allocates(node.value, self._recorder.facts.scope):
+        elif isinstance(node, ast.NamedExpr) and allocates(node.value):
             assert isinstance(node.value, ast.Call)
             self._recorder.unnamed(ast.unparse(node.target), node.value, place)
         elif not _is_identity_test(node):
@@ -106,8 +106,8 @@ class Uses:
     def _call(self, call: ast.Call, place: Place) -> None:
         if called(call) in _ADDRESS:
             self._addresses(call, place)
-        if allocates(call, self._recorder.facts.scope):
-            self._recorder.unnamed(f"{ast.unparse(call.func)}(...)", call, place)
+        if allocates(call):
+            self._recorder.unnamed(f"{self._recorder.facts.spelled(call.func)}(...)", call, place)
         self.scan(call.func, place)
         for position, value in _arguments(call):
             tracker = self._recorder.tracked(value)
@@ -138,7 +138,9 @@ class Uses:
         if not tracker.closed and not _in_language(call, tracker.base):
             self._recorder.escape(tracker, EscapeKind.ARGUMENT, value, place, name)
         elif written is not None and position in (written, "dst", "out"):
-            self._recorder.store(tracker, value, place, f"`{ast.unparse(call.func)}`")
+            self._recorder.store(
+                tracker, value, place, f"`{self._recorder.facts.spelled(call.func)}`"
+            )
         else:
             self._recorder.load(tracker, value, place)
 

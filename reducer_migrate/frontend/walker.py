@@ -219,7 +219,7 @@ class _Walker:
 
     def _assign(self, targets: list[ast.expr], value: ast.expr, place: Place) -> None:
         target, alone = targets[0], len(targets) == 1
-        if allocates(value, self._scope) and isinstance(value, ast.Call):
+        if allocates(value) and isinstance(value, ast.Call):
             if alone and isinstance(target, ast.Name):
                 self._operations.allocated(target.id, value, place)
             else:

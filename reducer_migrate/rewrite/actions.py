@@ -57,6 +57,7 @@ class RemoveInit(NamedTuple):
     """Drop a plain `reducer_init(acc)`, which the RFC leaves to the allocation."""
 
     statement: Key
+    base: str
 
 
 class RewriteUpdate(NamedTuple):
@@ -124,11 +125,12 @@ Action = (
 
 
 class Plan(NamedTuple):
-    """How to rewrite one reducer."""
+    """How to rewrite one reducer. `imports` is the name to import the language as, if any."""
 
     reducer: str
     actions: tuple[Action, ...]
     fix: Fix = Fix.SAFE
+    imports: str | None = None
 
 
 class Refusal(NamedTuple):

@@ -33,15 +33,31 @@ def without(arguments: Sequence[cst.Arg], dropped: Sequence[cst.Arg]) -> list[cs
     return kept
 
 
-def operation(call: cst.Call, name: str, arguments: Sequence[cst.Arg]) -> cst.Call:
-    """`call` on another operation of the same language, with other arguments."""
-    func: cst.BaseExpression = cst.Name(name)
+def member(base: str, name: str) -> str:
+    """How a member of the language is spelled: `T.name`, or bare where all are imported."""
+    return f"{base}.{name}" if base else name
+
+
+def operation(call: cst.Call, base: str, name: str, arguments: Sequence[cst.Arg]) -> cst.Call:
+    """`call` on another operation of the language, with other arguments.
+
+    An attribute stays one of the same language; a bare name, which may be one of the author's own
+    for the old operation, becomes one of `base`.
+    """
+    func: cst.BaseExpression
     if isinstance(call.func, cst.Attribute):
         func = call.func.with_changes(attr=cst.Name(name))
+    else:
+        func = cst.parse_expression(member(base, name))
+    return with_arguments(call.with_changes(func=func), arguments)
+
+
+def with_arguments(call: cst.Call, arguments: Sequence[cst.Arg]) -> cst.Call:
+    """`call` with other arguments; a comma stays behind the last one only at the end of a line."""
     tail = list(arguments)
     if tail and isinstance(tail[-1].comma, cst.Comma) and not _ends_line(tail[-1].comma):
         tail[-1] = tail[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-    return call.with_changes(func=func, args=tail)
+    return call.with_changes(args=tail)
 
 
 def _ends_line(comma: cst.Comma) -> bool:
@@ -80,5 +96,5 @@ def appended(first: cst.Arg, added: cst.Arg) -> list[cst.Arg]:
 
 def cast_to(base: str, value: cst.BaseExpression, dtype: str) -> cst.Call:
     """`T.cast(value, dtype)`."""
-    func = cst.parse_expression(f"{base}.cast")
+    func = cst.parse_expression(member(base, "cast"))
     return cst.Call(func, [cst.Arg(value), cst.Arg(cst.parse_expression(dtype))])

@@ -7,7 +7,8 @@ import difflib
 from collections.abc import Iterable, Iterator
 
 from reducer_migrate.diagnostic import Edit
-from reducer_migrate.rewrite.actions import Action, Hoist, Key, Plan, Rename
+from reducer_migrate.rewrite.actions import Action, CannotEditError, Hoist, Key, Plan, Rename
+from reducer_migrate.rewrite.language import member_import
 from reducer_migrate.rewrite.transform import transform
 from reducer_migrate.source import Source
 
@@ -130,9 +131,22 @@ def _relative(source: Source, action: Action, origin: int, first: int, old: list
     return action._replace(statement=move(action.statement))
 
 
+def language_import(source: Source, tree: ast.Module, name: str) -> Edit:
+    """Import the language as a whole, under the statement that imports some of its members."""
+    statement = member_import(tree)
+    if statement is None:
+        raise CannotEditError("the import of the language was not found")
+    line = statement.end_lineno or statement.lineno
+    return _hunk(source, line + 1, 0, [f"import tilelang.language as {name}"])
+
+
 def compat_import(source: Source, tree: ast.Module) -> Edit:
-    """Add `import reducer_compat` after the imports at the top of the module."""
+    """Add `import reducer_compat` after the imports at the top of the module.
+
+    It comes before one of members of the language by name, which the runtime replaces.
+    """
     line = 0
+    members = member_import(tree)
     for position, statement in enumerate(tree.body):
         docstring = (
             position == 0
@@ -140,7 +154,8 @@ def compat_import(source: Source, tree: ast.Module) -> Edit:
             and isinstance(statement.value, ast.Constant)
             and isinstance(statement.value.value, str)
         )
-        if not docstring and not isinstance(statement, ast.Import | ast.ImportFrom):
+        imports = isinstance(statement, ast.Import | ast.ImportFrom)
+        if statement is members or not (docstring or imports):
             break
         line = statement.end_lineno or statement.lineno
     if line == 0:

@@ -10,8 +10,10 @@ from reducer_migrate.rewrite.calls import (
     cast_to,
     in_order,
     keyword_of,
+    member,
     operation,
     positional,
+    with_arguments,
     without,
 )
 
@@ -49,10 +51,10 @@ def after_allocation(action: RewriteAlloc) -> list[cst.BaseSmallStatement]:
     """The statements to write after an allocation: that of the result, and the opening."""
     texts = []
     if action.result is not None:
-        call = f"{action.base}.alloc_fragment({action.shape}, {action.dtype})"
+        call = f"{member(action.base, 'alloc_fragment')}({action.shape}, {action.dtype})"
         texts.append(f"{action.result} = {call}")
     if action.opens is not None:
-        texts.append(f"{action.base}.reducer_init({action.opens})")
+        texts.append(f"{member(action.base, 'reducer_init')}({action.opens})")
     return [_small_statement(text) for text in texts]
 
 
@@ -69,12 +71,14 @@ def open_epoch(call: cst.Call, action: OpenEpoch) -> cst.Call:
         reducer, value = call.args[:2]
         if action.cast is not None:
             value = value.with_changes(value=cast_to(action.base, value.value, action.cast))
-        return operation(call, "reducer_init", [positional(reducer), positional(value)])
+        return operation(
+            call, action.base, "reducer_init", [positional(reducer), positional(value)]
+        )
     (reducer,) = without(call.args, call.args[1:])
     if action.seed is not None:
         seed = cst.Arg(cst.parse_expression(action.seed))
-        return operation(call, "reducer_init", appended(positional(reducer), seed))
-    return operation(call, "reducer_init", [positional(reducer)])
+        return operation(call, action.base, "reducer_init", appended(positional(reducer), seed))
+    return operation(call, action.base, "reducer_init", [positional(reducer)])
 
 
 def close_epoch(call: cst.Call, result: str) -> cst.Call:
@@ -85,4 +89,4 @@ def close_epoch(call: cst.Call, result: str) -> cst.Call:
     ]
     reducer, *kept = without(call.args, dropped)
     arguments = appended(positional(reducer), cst.Arg(cst.Name(result)))
-    return operation(call, "finalize_reducer", [*arguments, *kept])
+    return with_arguments(call, [*arguments, *kept])

@@ -22,6 +22,7 @@ from reducer_migrate.rewrite.actions import (
     RewriteUpdate,
 )
 from reducer_migrate.rewrite.flags import moves_of
+from reducer_migrate.rewrite.language import Language
 from reducer_rules import Fix, Op
 from reducer_rules.epochs import apart, is_identity
 from reducer_rules.monoid import integer_bounds
@@ -48,19 +49,20 @@ class _Names(NamedTuple):
 
 
 def make_plan(
-    reducer: Reducer, dialect: Dialect, taken: set[str], *, unsafe: bool = False
+    reducer: Reducer, dialect: Dialect, taken: set[str], language: Language, *, unsafe: bool = False
 ) -> Plan | Refusal:
     """Plan the rewrite of `reducer` into `dialect`; adds the result's name to `taken`."""
-    base = _base(reducer)
-    if isinstance(base, Refusal):
-        return base
+    reached = language.of(reducer)
+    if isinstance(reached, Refusal):
+        return reached
     moves = moves_of(reducer)
     if isinstance(moves, Refusal):
         return moves
-    names = _Names(base, fresh(f"{reducer.timeline.name}_result", taken))
+    names = _Names(reached.base, fresh(f"{reducer.timeline.name}_result", taken))
     actions = [*_actions(reducer, dialect, names), *moves]
     fix = Fix.UNSAFE if unsafe else Fix.SAFE
-    return Plan(reducer.timeline.name, tuple(actions), fix)
+    imports = reached.base if reached.imports else None
+    return Plan(reducer.timeline.name, tuple(actions), fix, imports)
 
 
 def fresh(wanted: str, taken: set[str]) -> str:
@@ -71,21 +73,6 @@ def fresh(wanted: str, taken: set[str]) -> str:
         name = f"{wanted}_{number}"
     taken.add(name)
     return name
-
-
-def _base(reducer: Reducer) -> str | Refusal:
-    """How the language is spelled at the allocation: the `T` of `T.alloc_reducer`."""
-    alloc = reducer.timeline.allocs[0]
-    call = reducer.call(alloc)
-    if isinstance(call.func, ast.Attribute):
-        return ast.unparse(call.func.value)
-    return Refusal(
-        "RM006",
-        alloc,
-        f"`{reducer.timeline.name}` is allocated by a bare `{ast.unparse(call.func)}`, "
-        "so there is no name to reach the other operations by",
-        "import the language as a whole: `import tilelang.language as T`",
-    )
 
 
 def _actions(reducer: Reducer, dialect: Dialect, names: _Names) -> Iterator[Action]:
@@ -138,12 +125,12 @@ def _init(reducer: Reducer, event: Init, dialect: Dialect, names: _Names) -> Ite
     statement = Key.of(reducer.statement(event))
     if event.form is InitForm.REDUCER_INIT:
         if dialect is Dialect.RFC and event.fill is None and _beside_alloc(reducer, event):
-            yield RemoveInit(statement)
+            yield RemoveInit(statement, names.base)
         return
     opening = _opening(reducer, event, statement, names)
     plain = opening.seed is None and not opening.keep
     if dialect is Dialect.RFC and plain and _beside_alloc(reducer, event):
-        yield RemoveInit(statement)
+        yield RemoveInit(statement, names.base)
     else:
         yield opening
 

@@ -142,7 +142,7 @@ class _Editor(cst.CSTTransformer):
         if isinstance(action, OpenEpoch):
             call = open_epoch(call, action)
         elif isinstance(action, RemoveInit):
-            call = operation(call, "reducer_init", call.args[:1])
+            call = operation(call, action.base, "reducer_init", call.args[:1])
         elif isinstance(action, ConvertUpdate):
             call = convert(call, action.rfc)
         elif isinstance(action, CloseEpoch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from reducer_migrate.rewrite.actions import CannotEditError, RewriteUpdate
-from reducer_migrate.rewrite.calls import cast_to, in_order, keyword_of, positional
+from reducer_migrate.rewrite.calls import cast_to, in_order, keyword_of, member, positional
 from reducer_migrate.rewrite.comments import has_comment
 
 #: Expressions that need parentheses as an argument of their own.
@@ -23,7 +23,7 @@ def update(
     """The store of `value` into `target` as `T.reducer_update`."""
     if not isinstance(target, cst.Subscript):
         raise CannotEditError("an update has no subscript")
-    func = cst.parse_expression(f"{action.base}.reducer_update")
+    func = cst.parse_expression(member(action.base, "reducer_update"))
     if action.leaf is not None and len(action.leaf.path) == 1 and not action.rfc:
         call = _same_call(target, value, func, action.leaf.path[0])
         if call is not None:

@@ -147,6 +147,26 @@ UNREAD_FRAGMENT = Notice(
     invalid=("acc = T.alloc_reducer((1,), 'float32'",),
 )
 
+UNFOLLOWED = Notice(
+    code="RM010",
+    name="unfollowed-allocation",
+    severity=Severity.WARNING,
+    summary="reducers are allocated in a way that cannot be followed",
+    explanation=(
+        "A reducer is followed from the call of `T.alloc_reducer` on, also where that goes by "
+        "another name in the file: one it is imported as, one it is bound to, a bare one after "
+        "`import *`. Where the function itself is stored, passed on or exported under another "
+        "name, or a reducer comes from a call of something else, nothing can be said about the "
+        "epoch, so this says that much."
+    ),
+    help="call `T.alloc_reducer` in the function that has the epoch",
+    valid=("from tilelang.language import alloc_reducer as mk\nacc = mk((1,), 'float32')",),
+    invalid=(
+        "make = functools.partial(T.alloc_reducer, dtype='float32')",
+        "acc = make((1,))\nT.finalize_reducer(acc)",
+    ),
+)
+
 UNUSED_SUPPRESSION = Notice(
     code="RM901",
     name="unused-suppression",
@@ -183,6 +203,7 @@ NOTICES = (
     INTERNAL_ERROR,
     BROKEN_BASELINE,
     UNREAD_FRAGMENT,
+    UNFOLLOWED,
     UNUSED_SUPPRESSION,
     UNKNOWN_SUPPRESSION,
 )

@@ -253,7 +253,6 @@ def test_an_allocation_whose_arguments_are_not_spelled_out(arguments: str) -> No
         "class L:\n    def f(self):\n        return self.alloc_reducer(3)\n",
         '"""T.alloc_reducer((1,), "float32")"""\n',
         "name = 'alloc_reducer('\n",
-        "from mine import alloc_reducer\nacc = alloc_reducer((1,), 'float32')\n",
     ],
 )
 def test_what_only_looks_like_an_allocation(source: str) -> None:

@@ -146,6 +146,7 @@ DIFFERENCES: dict[str, Difference] = {
             "epoch_in_both_arms_of_a_flag",
             "identity_fills",
             "import_under_try",
+            "member_imports",
             "shapes",
             "softmax_stats",
             "topk_repeated_min",
