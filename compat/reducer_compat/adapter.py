@@ -108,6 +108,11 @@ class Adapter:
         return _release("0.1.9") <= self.release < _release("0.1.13")
 
     @property
+    def stores_in_bulk(self) -> bool:
+        """Whether a row is stored in bulk on sm_90, even if it is too short or not aligned."""
+        return self.release < _release("0.1.13")
+
+    @property
     def interleaves_stages(self) -> bool:
         """Whether the stages of a tile that is copied in boxes are read in another order."""
         return _release("0.1.9") <= self.release < _release("0.1.12")

@@ -1,6 +1,6 @@
 """Where the passes run: around six passes of TileLang that every release has, and one of most.
 
-before AddWrapperForSingleBufStore   collect, check, plan, carry, values
+before AddWrapperForSingleBufStore   collect, check, plan, stores, carry, values
 around ProducerConsumerWarpSpecialized
                                      consumers (from 0.1.9 on)
 after  LayoutInference               transfers, participants, project, guard, settle
@@ -75,6 +75,7 @@ from reducer_compat.passes.settle import settled
 from reducer_compat.passes.sites import find_sites, is_fragment
 from reducer_compat.passes.specialized import is_specialized
 from reducer_compat.passes.split import refuse_divided
+from reducer_compat.passes.stores import by_threads
 from reducer_compat.passes.transfers import refuse_small
 from reducer_compat.passes.turns import part_turns
 from reducer_compat.passes.unpipeline import unpipeline
@@ -128,6 +129,8 @@ def lower_markers(func: Any) -> Any:
     admit(tagged, collected, sites)
     if choose(func, collected, sites):
         return to_native(func, collected)
+    if adapter().stores_in_bulk:
+        tagged = by_threads(tagged)
     carried = carry(tagged, collected, sites, plan(collected, sites))
     if collected.pipelined:
         carried = in_registers(carried, collected.kernel)
@@ -249,12 +252,15 @@ def before_packing(original: Any, mod: Any) -> Any:
 
     Raises:
         UnfitError: for nobody.
+        CopyError: a barrier for threads that do not come to it.
+        ReducerError: the same, without TMA.
     """
     here = adapter()
     for name, func in _with_reducers(mod):
         if here.forgets_arrivals:
             refuse_unending(func, str(name.name_hint))
-        awaited = separate(set_waits(func) if here.waits_by_stages else func)
+        awaited = set_waits(func) if here.waits_by_stages else func
+        awaited = separate(awaited, str(name.name_hint))
         if awaited is not func:
             mod = _updated(mod, name, awaited)
     return original(mod)

@@ -26,6 +26,7 @@ OPENING = (r"before T\.reducer_init", "the RFC's opening at the allocation")
 EPOCHS = (r"exactly one epoch", "several epochs per allocation")
 THREADS = (r"is_const_power_of_two_integer", "the participants are no power of two")
 LAYOUT = (r"^Layout .* has errors", "the tile does not divide over the threads")
+OUTPUTS = (r"^Loop layout is not injective", "the outputs do not divide over the threads")
 SLOTS = (r"kMaxWidePlanSlots", "more than 256 partials per thread")
 BATCH = (r"finalize_reducer: batch", "a batch that does not divide the outputs of a thread")
 WRONG = (r"Not equal to tolerance|Arrays are not equal", "only the first batch is reduced")
@@ -76,6 +77,8 @@ REFUSED = {
     "value_before_a_copy": VALUE,
     "tile_of_two_tensors": TWICE,
     "arms_over_the_tile": ROW,
+    "stored_rows_3": OUTPUTS,
+    "stored_rows_6": OUTPUTS,
     "v1_spellings": V1,
     "v1_scaled_result": V1,
     "epoch_with_a_loop_in_a_pipeline": STAGED,

@@ -181,6 +181,80 @@ def epoch_in_some_turns() -> Any:
     return kernel
 
 
+def turns_left_early() -> Any:
+    """Each turn has an epoch, and goes on to the next, or to another epoch."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((TURNS, 256), "float32"),
+        flags: T.Tensor((TURNS,), "int32"),
+        B: T.Tensor((TURNS, 2), "float32"),
+    ):
+        with T.Kernel(1, threads=256):
+            acc = T.alloc_reducer((1,), "float32", op="sum")
+            other = T.alloc_reducer((1,), "float32", op="max")
+            result = T.alloc_fragment((1,), "float32")
+            for k in T.serial(TURNS):
+                T.reducer_init(acc)
+                for j in T.Parallel(256):
+                    T.reducer_update(acc[0], A[k, j])
+                T.finalize_reducer(acc, result)
+                B[k, 0] = result[0]
+                B[k, 1] = 0
+                if flags[k] == 0:
+                    continue
+                T.reducer_init(other)
+                for j in T.Parallel(256):
+                    T.reducer_update(other[0], A[k, j] + j)
+                T.finalize_reducer(other, result)
+                B[k, 1] = result[0]
+
+    return kernel
+
+
+def less_the_maximum() -> Any:
+    """A tile less the maxima of its columns, of which there are fewer than threads, in place.
+
+    On sm_90 the tile is laid out for its store, and TileLang does not see that each thread reads
+    and writes elements of its own: it puts a barrier in, where half of the threads come by.
+    """
+
+    @T.prim_func
+    def kernel(A: T.Tensor((3, 16, 64), "int32"), B: T.Tensor((3, 16, 64), "int32")):
+        with T.Kernel(1, threads=THREADS):
+            tile = T.alloc_shared((16, 64), "int32")
+            acc = T.alloc_reducer((64,), "int32", op="max")
+            result = T.alloc_fragment((64,), "int32")
+            for k in T.serial(3):
+                T.copy(A[k, 0:16, 0:64], tile)
+                T.reducer_init(acc)
+                for i, j in T.Parallel(16, 64):
+                    T.reducer_update(acc[j], tile[i, j])
+                T.finalize_reducer(acc, result)
+                for i, j in T.Parallel(16, 64):
+                    tile[i, j] = tile[i, j] - result[j]
+                T.copy(tile, B[k, 0:16, 0:64])
+
+    return kernel
+
+
+def stored_rows(columns: int) -> Any:
+    """The sums of a block's columns go through shared memory, and are stored side by side."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4, 64, columns), "int32"), B: T.Tensor((4 * columns,), "int32")):
+        with T.Kernel(4, threads=64) as b:
+            row = T.alloc_shared((columns,), "int32")
+            acc = T.alloc_reducer((columns,), "int32", op="sum")
+            T.reducer_init(acc)
+            for i, j in T.Parallel(64, columns):
+                T.reducer_update(acc[j], A[b, i, j])
+            T.finalize_reducer(acc, row)
+            T.copy(row, B[b * columns : b * columns + columns])
+
+    return kernel
+
+
 def counts_before() -> Any:
     """Histogram, and how many are in the bins before each: by a thread for each bin, which reads
     what those of other bins wrote. From 0.1.9 on both are under one condition on sm_90."""
@@ -272,6 +346,22 @@ def cases() -> list[Case]:
             ((TURNS, 2), "float32"),
         ),
         Case(
+            "turns_left_early",
+            "epochs in loops",
+            turns_left_early,
+            _flagged,
+            _sums_and_maxima,
+            ((TURNS, 2), "float32"),
+        ),
+        Case(
+            "less_the_maximum",
+            "mixed loop with an ordinary replicated fragment",
+            less_the_maximum,
+            integers((3, 16, 64), low=-500, high=500, dtype="int32"),
+            lambda a: a - a.max(1, keepdims=True),
+            ((3, 16, 64), "int32"),
+        ),
+        Case(
             "counts_before",
             "compatible sites",
             counts_before,
@@ -290,5 +380,16 @@ def cases() -> list[Case]:
             ((1,), "float32"),
         )
         for width in (1, 16, 64)
+    ]
+    found += [
+        Case(
+            f"stored_rows_{columns}",
+            "sum/max/min over scalar and multi-element shapes",
+            lambda columns=columns: stored_rows(columns),
+            integers((4, 64, columns), dtype="int32"),
+            lambda a: a.sum(1).reshape(-1),
+            ((4 * columns,), "int32"),
+        )
+        for columns in (1, 3, 4, 6, 8)
     ]
     return found

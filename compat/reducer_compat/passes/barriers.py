@@ -28,7 +28,9 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
+from reducer_compat.errors import CopyError, ReducerError
 from reducer_compat.passes.build import barrier_for
+from reducer_compat.passes.copies import is_without_tma
 from reducer_compat.passes.places import Place, overlap
 from reducer_compat.passes.plan import dtype_bytes
 from reducer_compat.passes.specialized import is_scope
@@ -41,6 +43,7 @@ from reducer_compat.passes.touches import (
     Where,
     binding,
     bounded,
+    called,
     is_barrier,
     is_shared,
     is_uniform,
@@ -49,6 +52,7 @@ from reducer_compat.passes.touches import (
 )
 
 _SCOPE = "shared.dyn"
+_JUMPS = frozenset({"continue_loop", "break_loop", "loop_break"})
 
 
 class _Meets(Enum):
@@ -67,6 +71,7 @@ class _Part:
         heads: what is touched on a way with no barrier from where it begins.
         tails: what is touched on a way with no barrier to where it ends.
         together: whether all threads of a block enter the statements inside, or none does.
+        jumps: whether a way leads out of it to the next turn of a loop around it, or behind one.
     """
 
     stmt: Any
@@ -76,6 +81,7 @@ class _Part:
     tails: tuple[Touch, ...]
     meets: _Meets
     together: bool = True
+    jumps: bool = False
 
 
 #: What no barrier stands after; and whether one stands beside the way, which ThreadSync takes for
@@ -83,15 +89,30 @@ class _Part:
 _Pending = frozenset[tuple[Touch, bool]]
 
 
-def separate(func: Any) -> Any:
+def separate(func: Any, kernel: str) -> Any:
     """A kernel for the device, where shared memory is merged and barriers stand, with those that
-    lack; itself where none does, or where that cannot be told."""
+    lack; itself where none does, or where that cannot be told.
+
+    Raises:
+        CopyError: a barrier stands where some threads do not come, and the kernel was not lowered
+            without TMA yet.
+        ReducerError: one does, all the same.
+    """
     if not _is_doubtful(func):
         return func
+    reader = _Reader()
     try:
-        whole = _Reader().read(func.body, Where())
+        whole = reader.read(func.body, Where())
     except UnknownError:
         return func
+    if _is_divergent(whole, reader.threads):
+        kind = ReducerError if is_without_tma() else CopyError
+        raise kind(
+            "RC003",
+            "TileLang puts a barrier where some threads do not come",
+            kernel=kernel,
+            fix="read the result in shared memory, or store the tile by a loop",
+        )
     body, _ = _Placer(barrier_for(_SCOPE)).placed(whole, frozenset())
     return func if body is whole.stmt else func.with_body(body)
 
@@ -110,6 +131,8 @@ def _is_doubtful(func: Any) -> bool:
                 pointers.take(stmt)
             except UnknownError:
                 return False
+        elif kind is tir.Evaluate and called(stmt) in _JUMPS:
+            return True
         elif kind is tir.DeclBuffer and is_shared(stmt.buffer.data):
             tiles.append(_tile(stmt.buffer, pointers))
         elif kind in branching and _may_skip(stmt) and _barriers(stmt, threads):
@@ -149,6 +172,11 @@ def _branching() -> frozenset[type]:
     return frozenset({tir.For, tir.IfThenElse, tir.While})
 
 
+def _looping() -> frozenset[type]:
+    tir = adapter().tir
+    return frozenset({tir.For, tir.While})
+
+
 def _may_skip(stmt: Any) -> bool:
     """Whether there is a way through a statement of these on which one inside is not run."""
     return type(stmt) is not adapter().tir.For or not tree.constant(stmt.extent)
@@ -160,7 +188,7 @@ class _Reader:
     def __init__(self) -> None:
         self._pointers = Pointers()
         #: Variables that differ between the threads of a block.
-        self._threads: set[int] = set()
+        self.threads: set[int] = set()
         #: How many threads the branches have that a statement is in.
         self._shares: frozenset[int] = frozenset()
 
@@ -174,6 +202,8 @@ class _Reader:
             self._shares = _threads(stmt)
         if is_barrier(stmt, self._shares):
             return _Part(stmt, (), (), (), (), _Meets.ALWAYS)
+        if called(stmt) in _JUMPS:
+            return _Part(stmt, (), (), (), (), _Meets.NEVER, jumps=True)
         where = self._bound(stmt, where)
         own = tuple(self._touches(stmt, where))
         parts = tuple(
@@ -186,7 +216,8 @@ class _Reader:
         skips = type(stmt) in _branching() and _may_skip(stmt)
         if skips and meets is not _Meets.NEVER:
             return _Part(stmt, parts, own, heads, tails, _Meets.SOMETIMES)
-        return _Part(stmt, parts, own, heads, tails, meets, self._is_together(stmt, meets))
+        jumps = any(part.jumps for part in parts) and type(stmt) not in _looping()
+        return _Part(stmt, parts, own, heads, tails, meets, self._is_together(stmt, meets), jumps)
 
     def _branch(self, stmt: Any, own: tuple[Touch, ...], parts: tuple[_Part, ...]) -> _Part:
         kinds = {part.meets for part in parts} | ({_Meets.NEVER} if len(parts) == 1 else set())
@@ -194,19 +225,21 @@ class _Reader:
         heads = own + tuple(touch for part in parts for touch in part.heads)
         tails = tuple(touch for part in parts for touch in part.tails)
         tails += own if meets is not _Meets.ALWAYS else ()
-        return _Part(stmt, parts, own, heads, tails, meets, self._is_together(stmt, meets))
+        jumps = any(part.jumps for part in parts)
+        return _Part(stmt, parts, own, heads, tails, meets, self._is_together(stmt, meets), jumps)
 
     def _is_together(self, stmt: Any, meets: _Meets) -> bool:
-        """Whether threads go the same way at a statement: they do where they meet in it."""
+        """Whether threads go the same way at a statement: they do where they meet in it, and a
+        barrier of TileLang's is expected behind a jump."""
         if meets is not _Meets.NEVER or type(stmt) not in _branching():
             return True
-        return all(is_uniform(expr, self._threads) for expr in tree.expressions(stmt))
+        return all(is_uniform(expr, self.threads) for expr in tree.expressions(stmt))
 
     def _bound(self, stmt: Any, where: Where) -> Where:
         """What is known inside a statement that binds a variable."""
         if tree.is_launch(stmt):
             if str(stmt.node.thread_tag).startswith("threadIdx"):
-                self._threads.add(hash(stmt.node.var))
+                self.threads.add(hash(stmt.node.var))
             extent = tree.constant(stmt.value)
             return where.over(stmt.node.var, 0, extent - 1) if extent else where
         if type(stmt) is adapter().tir.For:
@@ -215,8 +248,8 @@ class _Reader:
                 return where.over(stmt.loop_var, start, start + turns - 1)
         elif type(stmt) is binding():
             self._pointers.take(stmt)
-            if not is_uniform(stmt.value, self._threads):
-                self._threads.add(hash(stmt.var))
+            if not is_uniform(stmt.value, self.threads):
+                self.threads.add(hash(stmt.var))
         return where
 
     def _inside(self, stmt: Any, where: Where) -> tuple[Where, ...]:
@@ -266,6 +299,8 @@ class _Placer:
     def __init__(self, barrier: Any) -> None:
         self._barrier = barrier
         self._places: dict[Touch, Place] = {}
+        #: What pends where a way leads out of the loop's body.
+        self._jumped: _Pending = frozenset()
 
     def entered(self, part: _Part, pending: _Pending) -> tuple[Any, _Pending]:
         """A statement with the barriers that lack before it and in it, and what pends after it."""
@@ -276,15 +311,16 @@ class _Placer:
 
     def placed(self, part: _Part, pending: _Pending) -> tuple[Any, _Pending]:
         """The same, without one before it."""
-        tir = adapter().tir
         if not part.parts or not part.together:
+            if part.jumps:
+                self._jumped |= _hidden(pending | _fresh(part.tails))
             return part.stmt, _past(part, pending)
         if is_scope(part.stmt):
             return _apart(part), frozenset()
         pending |= _fresh(part.own)
-        if type(part.stmt) is tir.IfThenElse:
+        if type(part.stmt) is adapter().tir.IfThenElse:
             return self._branch(part, pending)
-        if type(part.stmt) in (tir.For, tir.While):
+        if type(part.stmt) in _looping():
             return self._loop(part, pending)
         stmts = []
         for inner in part.parts:
@@ -306,10 +342,13 @@ class _Placer:
 
     def _loop(self, part: _Part, pending: _Pending) -> tuple[Any, _Pending]:
         (body,) = part.parts
+        around, self._jumped = self._jumped, frozenset()
         _, left = self.placed(body, pending)
         if type(part.stmt) is adapter().tir.While:
             left = _hidden(left)
-        stmt, left = self.entered(body, pending | left)
+        stmt, left = self.entered(body, pending | left | self._jumped)
+        left |= self._jumped
+        self._jumped = around
         skipped = _hidden(pending) if part.meets is _Meets.SOMETIMES else frozenset()
         return _with(part, [stmt]), left | skipped
 
@@ -328,6 +367,28 @@ class _Placer:
         if touch not in self._places:
             self._places[touch] = bounded(touch, {})
         return self._places[touch]
+
+
+def _is_divergent(part: _Part, threads: set[int]) -> bool:
+    """Whether a barrier stands under a condition that differs between the threads it is for."""
+    stmt = part.stmt
+    if type(stmt) in _branching() and part.meets is not _Meets.NEVER:
+        named = (hash(var) for expr in tree.expressions(stmt) for var in tree.variables(expr))
+        if any(var in threads for var in named):
+            return True
+    inner = part.parts
+    if is_scope(stmt):
+        inner = tuple(arm for branch in part.parts for arm in _arms(branch))
+    return any(_is_divergent(one, threads) for one in inner)
+
+
+def _arms(part: _Part) -> Iterator[_Part]:
+    """The branches of a warp-specialized statement."""
+    if type(part.stmt) is adapter().tir.IfThenElse:
+        yield from part.parts
+    else:
+        for inner in part.parts:
+            yield from _arms(inner)
 
 
 def _apart(part: _Part) -> Any:

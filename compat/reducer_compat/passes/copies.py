@@ -49,7 +49,7 @@ def refuse_misaligned(func: Any, kernel: str) -> None:
         bounds = _bounds(call)
         if all(_is_multiple(pointer, loops, bytes_) for pointer, bytes_ in bounds):
             continue
-        kind = ReducerError if _is_without_tma() else CopyError
+        kind = ReducerError if is_without_tma() else CopyError
         pointer, least = bounds[0]
         raise kind(
             "RC003",
@@ -105,7 +105,8 @@ def _repeated(stmt: Any, times: int) -> Iterator[tuple[Any, int]]:
         yield from _repeated(child, times)
 
 
-def _is_without_tma() -> bool:
+def is_without_tma() -> bool:
+    """Whether the kernel is lowered without the accelerator."""
     config = adapter().tvm.transform.PassContext.current().config
     return all(key in config and bool(config[key]) for key in WITHOUT_TMA)
 
