@@ -32,7 +32,7 @@ from reducer_compat.adapter import (
     SPECIALIZE_PASS,
     adapter,
 )
-from reducer_compat.errors import NarrowError, ReducerError, UncountedWarning
+from reducer_compat.errors import NarrowError, ReducerError, UncountedWarning, said
 from reducer_compat.ladder import Feature
 from reducer_compat.passes.admit import admit
 from reducer_compat.passes.arrivals import refuse_crowded, refuse_unending
@@ -47,7 +47,7 @@ from reducer_compat.passes.epilogue import write_out
 from reducer_compat.passes.flatten import hide_changed, is_doubtful
 from reducer_compat.passes.foresee import foresee
 from reducer_compat.passes.guard import guard, rebase
-from reducer_compat.passes.hoist import loses_an_arm
+from reducer_compat.passes.hoist import is_ssa, loses_an_arm, with_own_variables
 from reducer_compat.passes.launches import each, ours
 from reducer_compat.passes.native import choose, to_native
 from reducer_compat.passes.nests import refuse_nested
@@ -55,7 +55,7 @@ from reducer_compat.passes.normalize import normalize
 from reducer_compat.passes.occupancy import crowded
 from reducer_compat.passes.packed import packed
 from reducer_compat.passes.participants import narrowed
-from reducer_compat.passes.plan import plan
+from reducer_compat.passes.plan import forced_wide, plan
 from reducer_compat.passes.producers import leave_issuing
 from reducer_compat.passes.project import project
 from reducer_compat.passes.prove import (
@@ -238,7 +238,11 @@ def _parted_late(func: Any) -> Any:
 
 
 def around_hoisting(original: Any, mod: Any) -> Any:
-    """Take conditions out of loops, but for our kernels that would lose something by it."""
+    """Take conditions out of loops, but for our kernels that would lose something by it, and
+    with each variable of ours made once: TileLang has copied loops by now."""
+    for name, func in _with_reducers(mod):
+        if not is_ssa(func):
+            mod = _updated(mod, name, with_own_variables(func))
     done = original(mod)
     for name, func in _with_reducers(mod):
         if loses_an_arm(func):
@@ -295,10 +299,15 @@ def _judged(func: Any) -> Verdict:
         raise
     if not verdict.counted:
         _as_intended(func)
-        if not ladder.gave_up(Feature.NARROW):
+        if not _is_wide():
             raise NarrowError("RC006", "; ".join(verdict.notes), kernel=verdict.kernel)
     remember(verdict)
     return verdict
+
+
+def _is_wide() -> bool:
+    """Whether plans are wide already: a narrower one was given up, or the user asked for it."""
+    return ladder.gave_up(Feature.NARROW) or forced_wide()
 
 
 def _counted(func: Any, stage: str) -> Verdict:
@@ -311,7 +320,7 @@ def _counted(func: Any, stage: str) -> Verdict:
     try:
         return prove(func, stage, ladder.notes())
     except ReducerError as error:
-        if ladder.gave_up(Feature.NARROW):
+        if _is_wide():
             raise
         raise NarrowError.after(error) from error
 
@@ -355,15 +364,20 @@ def _explained(original: Any, mod: Any, mine: list[Any]) -> Any:
     except Exception as error:
         kernels = ", ".join(str(name.name_hint) for name in mine)
         shapes = "; ".join(filter(None, (_fragments(mod[name]) for name in mine)))
-        first = str(error).strip().splitlines()
         raise ReducerError(
             "RC003",
             f"TileLang cannot lay out the other operations of this kernel: "
-            f"{first[-1] if first else error}. Fragments: {shapes}, on "
+            f"{said(error)}. Fragments: {shapes}, on "
             f"{', '.join(_threads(mod[name]) for name in mine)} threads",
             kernel=kernels,
-            fix="use tiles that divide among the threads, or shared memory for the fragment",
+            fix=_way_out(said(error)),
         ) from error
+
+
+def _way_out(said: str) -> str:
+    if "indices" in said:
+        return "read a fragment by one index in each loop, or copy it to shared memory first"
+    return "use tiles, and copies, that divide among the threads, or shared memory for the fragment"
 
 
 def _threads(func: Any) -> str:
