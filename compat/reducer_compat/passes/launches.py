@@ -16,6 +16,7 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.draft import Draft, draft
+from reducer_compat.once import answers_kept
 
 #: What the names of attributes of ours on a function begin with.
 PREFIX = "reducer_compat."
@@ -23,7 +24,8 @@ PREFIX = "reducer_compat."
 
 def each(func: Any, change: Callable[[Any], Any]) -> Any:
     """`func` with every kernel that it launches changed; `change` is given drafts."""
-    return draft(_changed(draft(func), change)).function()
+    with answers_kept():
+        return draft(_changed(draft(func), change)).function()
 
 
 def _changed(func: Draft, change: Callable[[Any], Any]) -> Any:
