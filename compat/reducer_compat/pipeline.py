@@ -32,6 +32,7 @@ from reducer_compat.adapter import (
     SPECIALIZE_PASS,
     adapter,
 )
+from reducer_compat.draft import draft
 from reducer_compat.errors import NarrowError, ReducerError, UncountedWarning, said
 from reducer_compat.ladder import Feature
 from reducer_compat.passes.admit import admit
@@ -102,14 +103,11 @@ class SplicedPass:
 
 def prepare(original: Any, mod: Any) -> Any:
     """Lower the markers of every kernel in `mod`, then run the first pass."""
-    for name, func in tree.kernels(mod):
-        if uses_reducers(func):
-            mod = _updated(mod, name, each(func, _prepared))
+    mine = [(name, func) for name, func in tree.kernels(mod) if uses_reducers(func)]
+    ladder.lower_all(tuple(str(name.name_hint) for name, _ in mine))
+    for name, func in mine:
+        mod = _updated(mod, name, each(func, lower_markers, uses_reducers))
     return original(mod)
-
-
-def _prepared(func: Any) -> Any:
-    return lower_markers(func) if uses_reducers(func) else func
 
 
 def lower_markers(func: Any) -> Any:
@@ -141,7 +139,8 @@ def around_specializing(original: Any, mod: Any) -> Any:
     """Specialize warps, and once more where producers were given what only consumers use."""
     done = original(mod)
     mine = [name for name, func in tree.kernels(mod) if ours(func)]
-    lost = {name: names for name in mine if (names := withheld(done[name]))}
+    changed = [name for name in mine if not done[name].body.same_as(mod[name].body)]
+    lost = {name: names for name in changed if (names := withheld(done[name]))}
     if not lost:
         return done
     for name, names in lost.items():
@@ -159,13 +158,11 @@ def after_inference(original: Any, mod: Any) -> Any:
         return original(mod)
     mod = _explained(original, mod, mine)
     for name in mine:
-        mod = _updated(mod, name, each(mod[name], _inferred))
+        mod = _updated(mod, name, each(mod[name], _inferred, ours))
     return mod
 
 
 def _inferred(func: Any) -> Any:
-    if not ours(func):
-        return func
     name = str(func.attrs["global_symbol"])
     participants = int(func.attrs[ATTRIBUTE])
     refuse_withheld(func, name)
@@ -185,19 +182,18 @@ def after_lowering(original: Any, mod: Any) -> Any:
         mod = _explained(original, mod, mine)
     except ReducerError:
         for name in mine:
-            each(mod[name], _as_intended)
+            each(mod[name], _as_intended, ours)
         raise
     for name in mine:
-        refuse_misaligned(mod[name], str(name.name_hint))
+        func = draft(mod[name])
+        refuse_misaligned(func, str(name.name_hint))
         if adapter().interleaves_stages:
-            refuse_interleaved(mod[name], str(name.name_hint))
-        mod = _updated(mod, name, each(mod[name], _lowered))
+            refuse_interleaved(func, str(name.name_hint))
+        mod = _updated(mod, name, each(func, _lowered, ours))
     return mod
 
 
 def _lowered(func: Any) -> Any:
-    if not ours(func):
-        return func
     func = crowded(packed(emit(func)))
     verdict = _judged(func)
     if not verdict.counted:
@@ -277,8 +273,7 @@ def _with_reducers(mod: Any) -> list[tuple[Any, Any]]:
 
 def _as_intended(func: Any) -> Any:
     """`func`, with what was planned of it counted."""
-    if ours(func):
-        remember(_counted(intended(func), "planned"))
+    remember(_counted(intended(func), "planned"))
     return func
 
 

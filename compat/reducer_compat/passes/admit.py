@@ -85,9 +85,7 @@ def _expressions(stmt: Any) -> tuple[Any, ...]:
     if type(stmt) is adapter().tir.AttrStmt:
         return ()
     found = marker.read(stmt)
-    if found is None:
-        return tree.expressions(stmt)
-    return tuple(arg for arg in found.args if isinstance(arg, adapter().tir.PrimExpr))
+    return tree.expressions(stmt) if found is None else found.args
 
 
 def _holds(expr: Any, variables: tuple[Any, ...]) -> bool:

@@ -22,6 +22,7 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
+from reducer_compat.draft import statements
 from reducer_compat.errors import CopyError, ReducerError
 from reducer_compat.passes.build import product
 from reducer_compat.passes.plan import dtype_bytes
@@ -45,6 +46,9 @@ def refuse_misaligned(func: Any, kernel: str) -> None:
         CopyError: one does not, and the kernel was not lowered without the accelerator yet.
         ReducerError: one does not, all the same.
     """
+    evaluate = adapter().tir.Evaluate
+    if not any(type(stmt) is evaluate and _is_load(stmt.value) for stmt in statements(func)):
+        return
     for call, loops in _looped(func.body, ()):
         bounds = _bounds(call)
         if all(_is_multiple(pointer, loops, bytes_) for pointer, bytes_ in bounds):
@@ -118,7 +122,11 @@ def _tensor_copies(body: Any) -> list[Any]:
 def _loads(body: Any) -> list[Any]:
     evaluate = adapter().tir.Evaluate
     calls = [stmt.value for stmt in tree.walk(body) if type(stmt) is evaluate]
-    return [call for call in calls if tree.callee(call) == _LOAD]
+    return [call for call in calls if _is_load(call)]
+
+
+def _is_load(call: Any) -> bool:
+    return tree.callee(call) == _LOAD
 
 
 def _looped(stmt: Any, loops: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
