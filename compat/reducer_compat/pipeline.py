@@ -215,7 +215,7 @@ def around_flattening(original: Any, mod: Any) -> Any:
     Raises:
         UnfitError: a kernel would hang.
     """
-    if adapter().specializes_late:
+    if adapter().pipelines_late:
         for name, func in _with_reducers(mod):
             mod = _updated(mod, name, each(func, _parted_late))
     doubted = [name for name, func in _with_reducers(mod) if is_doubtful(func)]

@@ -208,7 +208,7 @@ def _has(feature: Feature, kernels: list[tuple[Any, Any]], given: tuple[Any, ...
     if feature is Feature.NARROW:
         return not forced_wide()
     if feature is Feature.SPECIALIZED:
-        pipelined = adapter().stages_after_lowering or _pipelines(kernels)
+        pipelined = adapter().pipelines_late or _pipelines(kernels)
         return pipelined and any(may_specialize(target) for target in _targets(given))
     return feature is Feature.TMA or _pipelines(kernels)
 
@@ -235,7 +235,7 @@ def _configured(rung: Rung) -> Any:
             wanted |= WITHOUT_TMA
         if descent.feature in (Feature.SPECIALIZED, Feature.PIPELINED):
             # 0.1.8 makes the barriers of tensor copies where it specializes warps, and only there.
-            both = adapter().stages_after_lowering
+            both = adapter().pipelines_late
             wanted |= WITHOUT_TMA if both else WITHOUT_SPECIALIZATION
     if not wanted:
         return contextlib.nullcontext()

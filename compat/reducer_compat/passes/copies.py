@@ -155,6 +155,6 @@ def _is_multiple(pointer: Any, loops: tuple[Any, ...], least: int) -> bool:
         analyzer.bind(loop.loop_var, here.tvm.ir.Range.from_min_extent(loop.min, loop.extent))
     found = analyzer.modular_set(analyzer.simplify(offset))
     places = [int(found.coeff), int(found.base)]
-    if least == BULK or here.stages_after_lowering:
+    if least == BULK or here.pipelines_late:
         places.append(tree.constant(extent) or 1)
     return not any(place * itemsize % least for place in places)

@@ -82,6 +82,28 @@ def test_a_warp_specialized_kernel_is_refused_only_where_it_fails_without_that_t
     assert caught.value.fix.startswith("report this kernel")
 
 
+def whatever_the_length(func: Any) -> Any:
+    """Have a pipeline run all that it has written out behind its loop."""
+    realize = adapter().block_realize
+
+    def enter(stmt: Any, inside: Any) -> Any:
+        if tree.constant(stmt.predicate) is not None:
+            return None
+        return realize(stmt.iter_values, adapter().tir.IntImm("bool", 1), inside(stmt.block))
+
+    return tree.rewritten_by(func, {realize: enter})
+
+
+@pytest.mark.skipif(adapter().pipelines_late, reason="makes pipelines after the count")
+@pytest.mark.parametrize("name", ["symbolic_tiles", "symbolic_lengths", "symbolic_sequences"])
+def test_a_pipeline_that_runs_turns_which_no_short_length_has_is_refused(name: str) -> None:
+    """The kernel is right wherever there are as many turns as stages."""
+    with broken(whatever_the_length, lambda: not ladder.gave_up(Feature.NARROW)):
+        source(case_of(name).build())
+    assert [str(one.feature) for one in reducer_compat.status().descents[-1:]] == ["narrower plan"]
+    assert "RC006" in reducer_compat.status().descents[-1].reason
+
+
 def beside(func: Any) -> Any:
     """Have each thread write behind its partials, too."""
     tir = adapter().tir
