@@ -49,7 +49,8 @@ class Rewritten:
     """A rewrite: `before` has positions in the original text, `after` in the new one.
 
     `fixed` and `notes` (what a reader should know of how) have positions in the original.
-    `abandoned` names the groups that failed a check; one RM006 stands for all their findings.
+    `abandoned` names the groups that failed a check; one RM006 stands for all their findings, and
+    `failures` holds these.
     """
 
     text: str
@@ -59,6 +60,7 @@ class Rewritten:
     notes: tuple[Diagnostic, ...] = ()
     reducers: int = 0
     abandoned: frozenset[int] = frozenset()
+    failures: tuple[Diagnostic, ...] = ()
 
 
 def judge(source: Source, policy: Policy) -> Judgement:
@@ -76,21 +78,31 @@ def carry_out(judgement: Judgement, policy: Policy) -> Rewritten:
     source, found = judgement.source, judgement.found
     selected = {group.ident for group in judgement.pending}
     done = rewrite(source, found, policy.options, selected)
-    abandoned = tuple(d for d in done.remaining if d.code == "RM006")
     left = tuple(
         d for d in judgement.reported if d not in done.fixed and d.group not in done.abandoned
     )
-    before = _without_rewrites(judgement, left, abandoned)
+    before = _without_rewrites(judgement, left, done.failures)
     if done.text == source.text:
-        return Rewritten(source.text, before, before, abandoned=done.abandoned)
+        return Rewritten(
+            source.text, before, before, abandoned=done.abandoned, failures=done.failures
+        )
     changed = Source.read(source.path, source.encode(done.text))
     after = Judgement(changed, done.analysis, _triage(changed, done.analysis, policy))
-    if abandoned:
+    if done.failures:
         # What still has a rewrite is what was abandoned.
         others = tuple(d for d in after.reported if d.group is None)
-        after = _without_rewrites(after, others, abandoned)
+        after = _without_rewrites(after, others, done.failures)
     notes = tuple(d for d in done.notes if d in judgement.reported)
-    return Rewritten(done.text, before, after, done.fixed, notes, done.reducers, done.abandoned)
+    return Rewritten(
+        done.text,
+        before,
+        after,
+        done.fixed,
+        notes,
+        done.reducers,
+        done.abandoned,
+        done.failures,
+    )
 
 
 def _without_rewrites(

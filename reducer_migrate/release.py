@@ -12,7 +12,11 @@ import sys
 from typing import NamedTuple
 
 from reducer_migrate.pins import pin_of
-from reducer_rules.release import Release
+from reducer_rules.release import NATIVE_V2, TESTED, Release
+
+_SPELLING = re.compile(
+    r"v?\d+(\.\d+)*((a|b|rc)\d+|\.?(post|dev)\d*)*(\+[a-z0-9.]+)?", re.IGNORECASE
+)
 
 
 class Resolved(NamedTuple):
@@ -30,7 +34,8 @@ class Resolved(NamedTuple):
 class Releases:
     """Resolves the release of each file; projects are read once.
 
-    `problems` collects what could not be read on the way, for the summary.
+    `problems` collects what could not be read on the way, for the summary, and which releases
+    nobody tested.
     """
 
     def __init__(self, explicit: str | None = None) -> None:
@@ -42,10 +47,18 @@ class Releases:
         self.problems: list[str] = []
         self._projects: dict[str, Resolved | None] = {}
         self._installed: Resolved | None = None
+        self._met: set[Resolved] = set()
         self._explicit = None if explicit is None else resolve(explicit)
 
     def of(self, path: str, configured: Resolved | None = None) -> Resolved:
         """The release for the file at `path`, whose configuration names `configured`."""
+        found = self._of(path, configured)
+        if found not in self._met:
+            self._met.add(found)
+            self.problems += filter(None, [untested(found)])
+        return found
+
+    def _of(self, path: str, configured: Resolved | None) -> Resolved:
         if self._explicit is not None:
             return self._explicit
         if configured is not None:
@@ -81,9 +94,21 @@ def resolve(text: str, source: str = "--tilelang") -> Resolved:
     """
     if text == "any":
         return Resolved(None, source)
-    if not re.fullmatch(r"v?\d+(\.\d+)*([.+-]?\w+)*", text):
+    if not _SPELLING.fullmatch(text):
         raise ValueError(f"not a TileLang release: {text!r} (expected for example 0.1.13, or any)")
     return Resolved(Release.parse(text), source)
+
+
+def untested(resolved: Resolved) -> str | None:
+    """What to say of a release that nobody tested; None for the others, and for any."""
+    release = resolved.release
+    if release is None or release in TESTED:
+        return None
+    has = "v2 reducers" if release >= NATIVE_V2 else "no v2 reducers"
+    return (
+        f"{resolved} is no tested release (these are {TESTED[0]} to {TESTED[-1]}): it is taken to "
+        f"have {has}, and what it computes wrongly (RM3xx) is not known"
+    )
 
 
 def _installed() -> Resolved:

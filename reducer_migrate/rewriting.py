@@ -21,7 +21,8 @@ class Rewrite(NamedTuple):
     `text` equals the source's text where nothing changed, and `analysis` is its analysis.
     `remaining` has positions in `text`;
     `fixed` and `notes` have positions in the original: `fixed` is what the rewrite resolved, and
-    `notes` what a reader should know of how. `abandoned` names the groups that failed a check.
+    `notes` what a reader should know of how. `abandoned` names the groups that failed a check, and
+    `failures` says of each which one; these are among what remains.
     """
 
     text: str
@@ -31,6 +32,7 @@ class Rewrite(NamedTuple):
     notes: tuple[Diagnostic, ...] = ()
     reducers: int = 0
     abandoned: frozenset[int] = frozenset()
+    failures: tuple[Diagnostic, ...] = ()
 
 
 def rewrite(
@@ -131,9 +133,11 @@ def _result(
 ) -> Rewrite:
     fixed = tuple(d for d in analysis.diagnostics if d.group in applied)
     remaining = [d for d in attempt.analysis.diagnostics if d.group is None or not abandoned]
-    for ident, reason in abandoned.items():
-        first = next(d for d in analysis.diagnostics if d.group == ident)
-        remaining.append(_abandoned(first, reason))
+    failures = tuple(
+        _abandoned(next(d for d in analysis.diagnostics if d.group == ident), reason)
+        for ident, reason in abandoned.items()
+    )
+    remaining += failures
     reducers = {(d.reducer, d.group) for d in fixed}
     still = {(d.code, d.reducer) for d in attempt.analysis.diagnostics}
     notes = tuple(
@@ -150,6 +154,7 @@ def _result(
         notes,
         len(reducers),
         frozenset(abandoned),
+        failures,
     )
 
 

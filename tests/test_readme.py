@@ -2,8 +2,10 @@
 
 `console` blocks are run here, each in a fresh copy of the examples, and their output compared
 (`exit=1` after the word says the exit code of the last command, `release=0.1.13` that it needs this
-TileLang in the directory that REDUCER_RELEASES names). `sh ci` blocks set up a machine;
-`.ci/run` executes them in a clean checkout, one after the other, and gets them from this file:
+TileLang in the directory that REDUCER_RELEASES names; a user's first run installs it from an index,
+here it is linked from there, by a pip that stands for the real one). `sh ci` blocks set up a
+machine; `.ci/run` executes them in a clean checkout, one after the other, and gets them from this
+file:
 
     python tests/test_readme.py setup       prints the `sh ci` blocks
     python tests/test_readme.py update      writes the real output into the `console` blocks
@@ -88,12 +90,35 @@ def _environment(folder: Path) -> dict[str, str]:
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m reducer_migrate "$@"\n')
     program.chmod(0o755)
-    paths = (str(ROOT), str(ROOT / "rules"), str(ROOT / "compat"))
+    paths = (str(folder), str(ROOT), str(ROOT / "rules"), str(ROOT / "compat"))
+    kept = {name: value for name, value in os.environ.items() if name not in _OF_THE_USER}
     return {
-        **os.environ,
+        **kept,
         "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": os.pathsep.join(paths),
+        "HOME": str(_home(folder)),
     }
+
+
+#: What would say where releases lie, in place of the home of somebody who has none yet.
+_OF_THE_USER = frozenset({"REDUCER_RELEASES", "XDG_CACHE_HOME"})
+_PIP = """\
+import os, sys
+target = sys.argv[sys.argv.index("--target") + 1]
+release = next(arg.partition("==")[2] for arg in sys.argv if arg.startswith("tilelang=="))
+os.symlink(os.path.join({held!r}, release), target)
+"""
+
+
+def _home(folder: Path) -> Path:
+    """An empty home, whose pip has the releases of REDUCER_RELEASES for an index."""
+    held = Path(os.environ.get("REDUCER_RELEASES", "")).resolve()
+    (folder / "pip").mkdir()
+    (folder / "pip" / "__main__.py").write_text(_PIP.format(held=str(held)))
+    (folder / "pip" / "__init__.py").touch()
+    home = folder / "home"
+    home.mkdir()
+    return home
 
 
 def test_the_readme_shows_real_output() -> None:

@@ -7,7 +7,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from reducer_migrate.cli import command
 from reducer_migrate.release import Releases, resolve
 
 
@@ -197,3 +199,63 @@ def test_what_names_an_installed_release(
     monkeypatch.setattr(sys, "path", [str(project / "site")])
 
     assert _resolve()[0] == release
+
+
+UNTESTED = "is no tested release (these are 0.1.8 to 0.1.15)"
+
+
+def _summary(*arguments: str) -> list[str]:
+    """The warnings that a run over two kernels ends with."""
+    for name in ("a.py", "b.py"):
+        Path(name).write_text("acc = T.alloc_reducer((1,), 'float32')\n")
+    done = CliRunner().invoke(command, ["--check", *arguments, "."], standalone_mode=False)
+    return [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+
+
+@pytest.mark.parametrize(
+    ("release", "has"),
+    [
+        ("9.9", "v2 reducers"),
+        ("0.1.16", "v2 reducers"),
+        ("0.1.13.post1", "no v2 reducers"),
+        ("0.1.7", "no v2 reducers"),
+        ("0.1.14rc1", "no v2 reducers"),
+    ],
+)
+def test_a_release_that_nobody_tested_is_remarked_once(release: str, has: str) -> None:
+    (said,) = _summary("--tilelang", release)
+    assert said.startswith(f"warning: TileLang {release} (--tilelang) {UNTESTED}: ")
+    assert f"it is taken to have {has}, " in said
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "place"),
+    [
+        ("requirements.txt", "tilelang==0.3\n", "requirements.txt:1"),
+        ("reducer-migrate.toml", 'tilelang = "0.3"\n', "reducer-migrate.toml:1"),
+        (None, "", "installed"),
+    ],
+)
+def test_it_is_remarked_wherever_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, file: str | None, text: str, place: str
+) -> None:
+    if file is None:
+        _install(monkeypatch, "0.3")
+    else:
+        Path(file).write_text(text)
+    (said,) = _summary()
+    assert said.startswith(f"warning: TileLang 0.3 ({place}) {UNTESTED}: ")
+
+
+@pytest.mark.parametrize("release", ["0.1.8", "v0.1.15", "0.1.13+cu128", "any"])
+def test_a_tested_release_is_not_remarked(release: str) -> None:
+    assert _summary("--tilelang", release) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "latest", "0..1", "0.1.15x", "==0.1.13", "0.1.13,0.1.14", "9.9.", "0.1.13 "]
+)
+def test_what_is_no_release_is_refused_with_an_example(text: str) -> None:
+    done = CliRunner().invoke(command, ["--tilelang", text, "."])
+    assert done.exit_code == 2
+    assert f"not a TileLang release: {text!r} (expected for example 0.1.13, or any)" in done.stderr

@@ -245,10 +245,7 @@ def _rewritten(
     source = judgement.source
     fixed = _flat(_located(part, result.fixed) for part, result in done)
     notes = _flat(_located(part, result.notes) for part, result in done)
-    abandoned = _flat(
-        _located(part, [d for d in result.before.reported if d.code == "RM006"])
-        for part, result in done
-    )
+    abandoned = _flat(_located(part, result.failures) for part, result in done)
     groups = {part.first + ident for part, result in done for ident in result.abandoned}
     left = [d for d in judgement.reported if d not in fixed and d.group not in groups]
     before = _final(judgement, (*left, *abandoned))

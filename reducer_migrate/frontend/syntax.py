@@ -133,12 +133,13 @@ def bound_names(target: ast.AST) -> Iterator[str]:
             yield child.rest
 
 
-def names_bound_or_used(tree: ast.AST) -> set[str]:
-    """Every name in a function or module and what is nested in it: a fresh one meets none."""
+def names_bound(tree: ast.AST) -> set[str]:
+    """Every name that a function or module, or what is nested in it, binds."""
     names: set[str] = set()
     for node in all_below(tree):
         if isinstance(node, ast.Name):
-            names.add(node.id)
+            if not isinstance(node.ctx, ast.Load):
+                names.add(node.id)
         elif isinstance(node, ast.arg):
             names.add(node.arg)
         elif isinstance(node, ast.pattern):
@@ -146,3 +147,8 @@ def names_bound_or_used(tree: ast.AST) -> set[str]:
         else:
             names.update(binds(node))
     return names
+
+
+def names_bound_or_used(tree: ast.AST) -> set[str]:
+    """Every name in a function or module and what is nested in it: a fresh one meets none."""
+    return names_bound(tree) | names_in(tree)

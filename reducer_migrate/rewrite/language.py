@@ -15,7 +15,7 @@ from reducer_migrate.frontend.members import (
     language_at,
     names_language,
 )
-from reducer_migrate.frontend.syntax import names_bound_or_used
+from reducer_migrate.frontend.syntax import names_bound, names_bound_or_used
 from reducer_migrate.rewrite.actions import Refusal
 
 _USUAL = "T"
@@ -51,6 +51,8 @@ class Language:
             return Reached("")
         if base not in (STARRED, UNREACHABLE):
             return Reached(base)
+        if self._is_around:
+            return Reached(_USUAL)
         if self._can_import:
             return Reached(_USUAL, imports=True)
         return Refusal(
@@ -68,6 +70,15 @@ class Language:
             return base
         known = language_at(reducer.scope)
         return base if known in (STARRED, UNREACHABLE) else known
+
+    @cached_property
+    def _is_around(self) -> bool:
+        """Whether the usual name is read and bound nowhere, as in a cell of a notebook."""
+        read = any(
+            isinstance(node, ast.Name) and node.id == _USUAL and isinstance(node.ctx, ast.Load)
+            for node in ast.walk(self.tree)
+        )
+        return read and _USUAL not in names_bound(self.tree)
 
     @cached_property
     def _can_import(self) -> bool:

@@ -13,6 +13,7 @@ from reducer_migrate.verify.literals import (
     UnknownValueError,
     bindings,
     parser_defaults,
+    shown,
     value_of,
 )
 
@@ -36,15 +37,6 @@ class Arguments:
 
     def __str__(self) -> str:
         return ", ".join(f"{name}={shown(value)}" for name, value in self.passed.items())
-
-
-def shown(value: Any) -> str:
-    """A value as a user would write it."""
-    if isinstance(value, dict):
-        return "T" if LANGUAGE in value else str(next(iter(value.values())))
-    if isinstance(value, list):
-        return f"({', '.join(map(shown, value))})"
-    return str(value)
 
 
 class ArgumentFinder:

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,16 @@ from typing import Any
 import click
 
 from reducer_migrate.config import Config, ConfigError, config_for
-from reducer_migrate.release import Releases, resolve
+from reducer_migrate.release import Releases, Resolved, resolve, untested
 from reducer_migrate.source import Source, UndecodableError
 from reducer_migrate.verify import releases, report
 from reducer_migrate.verify.arguments import ArgumentFinder
+from reducer_migrate.verify.expected import problem
 from reducer_migrate.verify.kernels import Kernel, kernels_of
-from reducer_migrate.verify.literals import parse_arguments
+from reducer_migrate.verify.literals import parse_arguments, twice
 from reducer_migrate.verify.run import Options, Row, RunError, Subject, run
 from reducer_rules import Release
+from reducer_rules.notices import NO_TILELANG
 from reducer_rules.release import TVM_FFI
 
 _EPILOG = """\
@@ -148,11 +151,13 @@ def verify(
     subject = Subject.of(source, tree, options)
     by = "reducer_compat" if subject.compat else f"TileLang {release}"
     given = _Given.of(arguments, config)
+    given.check(kernels, source.text)
     _announce(path, options, config, tilelang)
     try:
         rows = list(run(subject, kernels, ArgumentFinder(tree), given.to, options))
     except RunError as error:
-        raise _Use(f"--gpu: {error}") from error
+        code = NO_TILELANG.code if error.kind == "environment" else "--gpu:"
+        raise _Use(f"{code} {error}") from error
     if output_format == "json":
         head = {"file": path, "tilelang": str(release), "v2_by": by, "seed": seed}
         click.echo(report.as_json(rows, **head), nl=False)
@@ -208,10 +213,26 @@ class _Given:
         found: dict[str, Any] = {}
         for text in texts:
             try:
-                found.update(parse_arguments(text))
+                values = parse_arguments(text)
+                for name in values.keys() & found.keys():
+                    raise ValueError(twice(name))
+                found.update(values)
             except ValueError as error:
                 raise click.BadParameter(str(error), param_hint="'--args'") from error
         return cls(found, config)
+
+    def check(self, kernels: Sequence[Kernel], text: str) -> None:
+        """Refuse, before anything is run, what no kernel can take."""
+        known = dict.fromkeys(
+            name for each in kernels for name in (*each.parameters, *each.constants)
+        )
+        for name in self.options:
+            if name not in known and not re.search(rf"\b{name}\b", text):
+                raise click.BadParameter(_unknown(name, kernels, [*known]), param_hint="'--args'")
+        for kernel in kernels:
+            wrong = problem(kernel.name, kernel.kinds, self.to(kernel))
+            if wrong is not None:
+                raise _Use(wrong)
 
     def to(self, kernel: Kernel) -> dict[str, tuple[Any, str]]:
         """What is given for one kernel, with its origin; a table of its name goes before others."""
@@ -232,6 +253,16 @@ class _Given:
         return [name for name in self.options if name not in taken | scalars]
 
 
+def _unknown(name: str, kernels: Sequence[Kernel], known: Sequence[str]) -> str:
+    names = ", ".join(f"`{kernel.name}`" for kernel in kernels)
+    takes = f"the arguments are {', '.join(known)}" if known else "there are no arguments"
+    near = get_close_matches(name, known, 1, 0.5) or [
+        each for each in known if each.lower() == name.lower()
+    ]
+    meant = f"; did you mean {near[0]}?" if near else ""
+    return f"{name} is no argument of {names}: {takes}{meant}"
+
+
 def _is_table(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(each, tuple) for each in value)
 
@@ -245,10 +276,8 @@ def _release(wanted: str | None, directory: str | None) -> tuple[Release, Path |
     installed = _installed()
     if wanted is None:
         if installed is None:
-            raise _Use(
-                "TileLang is not installed: `pip install 'reducer-migrate[compat]'`, or give "
-                "the release to use, as in `--tilelang 0.1.15`"
-            )
+            raise _lacking("TileLang is not installed", f", and {_BESIDE}")
+        _require("torch", "numpy")
         return installed, None
     release = wanted.removeprefix("v")
     if release not in TVM_FFI:
@@ -257,14 +286,29 @@ def _release(wanted: str | None, directory: str | None) -> tuple[Release, Path |
             f"verify runs TileLang {known}, not {wanted}", param_hint="'--tilelang'"
         )
     if installed is not None and str(installed) == release:
+        _require("torch", "numpy")
         return installed, None
-    for module in ("torch", "numpy"):
-        if find_spec(module) is None:
-            raise _Use(
-                f"TileLang needs {module}, which is not installed: "
-                "`pip install 'reducer-migrate[compat]'`"
-            )
+    _require("torch", "numpy")
     return Release.parse(release), _side_by_side(release, directory)
+
+
+_BESIDE = "`--tilelang 0.1.15` then runs another release beside it"
+
+
+def _require(*modules: str) -> None:
+    """Check that what every TileLang needs can be imported."""
+    for module in modules:
+        if find_spec(module) is None:
+            raise _lacking(f"TileLang needs {module}, which is not installed")
+
+
+def _lacking(what: str, more: str = "") -> _Use:
+    """An environment that kernels cannot be run in, and the way out."""
+    return _Use(
+        f"{NO_TILELANG.code} {what}: verify runs kernels with it. "
+        "`pip install 'reducer-migrate[compat]'` (in a clone `pip install -e '.[compat]'`) brings "
+        f"all it needs{more}"
+    )
 
 
 def _side_by_side(release: str, directory: str | None) -> Path:
@@ -273,11 +317,18 @@ def _side_by_side(release: str, directory: str | None) -> Path:
     if found is not None:
         return found.resolve()
     wanted = " ".join(releases.requirements(release))
-    click.echo(f"Installing {wanted} into {into / release}, beside the environment.", err=True)
+    place = _from_home(into / release)
+    click.echo(f"Installing {wanted} into {place}, beside the environment.", err=True)
     try:
         return releases.install(release, into).resolve()
     except releases.InstallError as error:
         raise _Use(str(error)) from error
+
+
+def _from_home(path: Path) -> Path:
+    """The path as a shell takes it, short where it lies in the user's home."""
+    home = Path(os.path.expanduser("~"))
+    return Path("~") / path.relative_to(home) if path.is_relative_to(home) else path
 
 
 def _installed() -> Release | None:
@@ -294,6 +345,9 @@ def _announce(path: str, options: Options, config: Config, asked: str | None) ->
     beside = "" if options.place is None else ", installed side by side"
     release = f"TileLang {options.release}{beside}"
     click.echo(f"Executing {path}, as it is and rewritten, with {release}.", err=True)
+    said = untested(Resolved(options.release, "installed"))
+    if said is not None:
+        click.echo(f"warning: {said}", err=True)
     if asked is not None:
         return
     configured = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from reducer_migrate import frontend
 from reducer_migrate.source import Source
+from reducer_migrate.verify.expected import Kind, kinds_of
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -20,7 +21,8 @@ class Kernel:
     `parameters` are those of the function that a caller has to know, with None or the expression
     of the default; `positions` all of them, tensors too, as a call passes them; `constants` the
     sizes that an eager kernel takes from `T.const`. `problem` says why it cannot be run, where
-    that is plain from the syntax, and `inner` names the functions inside it.
+    that is plain from the syntax, `inner` names the functions inside it, and `kinds` says what
+    its parameters are.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Kernel:
     autotuned: bool = False
     problem: str = ""
     inner: tuple[str, ...] = ()
+    kinds: dict[str, Kind] = field(default_factory=dict)
 
     def holds(self, line: int) -> bool:
         """Whether a line lies inside the function, or a macro that it calls."""
@@ -103,13 +106,14 @@ def _kernel(owner: _Owner, macros: list[_Owner]) -> Kernel:
     is_prim_func = _decorated(node, "prim_func")
     tensors = _tensor_parameters(node)
     parameters = {} if is_prim_func else _parameters(node, tensors)
+    constants = tuple(_constants(node))
     return Kernel(
         name=owner.klass + node.name,
         line=node.lineno,
         spans=(owner.span, *(macro.span for macro in macros)),
         parameters=parameters,
         positions=tuple(each.arg for each in [*node.args.posonlyargs, *node.args.args]),
-        constants=tuple(_constants(node)),
+        constants=constants,
         autotuned=_decorated(node, "autotune"),
         problem=f"it is a method of class {owner.klass.rstrip('.')}" if owner.klass else "",
         inner=tuple(
@@ -117,6 +121,7 @@ def _kernel(owner: _Owner, macros: list[_Owner]) -> Kernel:
             for child in ast.walk(node)
             if isinstance(child, FunctionNode) and child is not node
         ),
+        kinds={} if is_prim_func else kinds_of(node, constants),
     )
 
 

@@ -22,6 +22,16 @@ _BINARY = {
     ast.LShift: operator.lshift,
 }
 _LARGEST_POWER = 64
+_EXAMPLE = "--args 'M=1024, tile=(16, 128), dtype=float16'"
+
+
+def shown(value: Any) -> str:
+    """A value as a user would write it; a string that is no word in quotes."""
+    if isinstance(value, dict):
+        return "T" if LANGUAGE in value else str(next(iter(value.values())))
+    if isinstance(value, list):
+        return f"({', '.join(map(shown, value))}{',' if len(value) == 1 else ''})"
+    return repr(value) if isinstance(value, str) and not value.isidentifier() else str(value)
 
 
 class UnknownValueError(ValueError):
@@ -154,22 +164,39 @@ def parse_arguments(text: str) -> dict[str, Any]:
     A bare word is itself, as a string.
 
     Raises:
-        ValueError: `text` is no list of NAME=VALUE; the message says where.
+        ValueError: `text` is no list of NAME=VALUE, or has a name twice; the message says where.
     """
     try:
         call = ast.parse(f"_({text})", mode="eval").body
     except SyntaxError as error:
-        raise ValueError(f"{text!r} is not NAME=VALUE, ...") from error
+        raise ValueError(_malformed(text)) from error
     if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
-        raise ValueError(f"{text!r} is not NAME=VALUE, ...")
-    found = {}
+        raise ValueError(_malformed(text))
+    found: dict[str, Any] = {}
     for keyword in call.keywords:
-        try:
-            found[str(keyword.arg)] = (
-                keyword.value.id
-                if isinstance(keyword.value, ast.Name)
-                else value_of(keyword.value, {})
-            )
-        except UnknownValueError as error:
-            raise ValueError(f"{keyword.arg}={ast.unparse(keyword.value)} is no value") from error
+        name = str(keyword.arg)
+        if name in found:
+            raise ValueError(twice(name))
+        found[name] = _given(name, keyword.value)
     return found
+
+
+def twice(name: str) -> str:
+    """What is wrong where a name is given more than once."""
+    return f"{name} is given more than once"
+
+
+def _given(name: str, node: ast.expr) -> Any:
+    if isinstance(node, ast.Name):
+        return node.id
+    try:
+        return value_of(node, {})
+    except UnknownValueError as error:
+        raise ValueError(
+            f"{name}={ast.unparse(node)} is no value: give a number, a word or string, a dtype, "
+            f"or a tuple of these, as in {_EXAMPLE}"
+        ) from error
+
+
+def _malformed(text: str) -> str:
+    return f"{text!r} is not NAME=VALUE, ..., as in {_EXAMPLE}"

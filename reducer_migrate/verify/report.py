@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from reducer_migrate import __version__
-from reducer_migrate.verify.arguments import shown
+from reducer_migrate.verify.literals import shown
 from reducer_migrate.verify.run import Row
 from reducer_migrate.verify.verdict import Verdict
 

@@ -15,6 +15,7 @@ from reducer_migrate import frontend
 from reducer_migrate.api import Result, migrate
 from reducer_migrate.source import Source
 from reducer_migrate.verify.arguments import ArgumentFinder, Arguments
+from reducer_migrate.verify.expected import Kind
 from reducer_migrate.verify.kernels import Kernel, kernels_of
 from reducer_migrate.verify.prediction import predict
 from reducer_migrate.verify.verdict import Comparison, Side, Verdict, compare
@@ -24,7 +25,7 @@ from reducer_rules.release import NATIVE_V2
 from reducer_rules.timeline import Dialect
 
 #: Said of every kernel; a run ends with it instead of repeating it.
-_OF_THE_RUN = ("gpu",)
+_OF_THE_RUN = ("environment", "gpu")
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,11 @@ def _needs_compat(source: Source, tree: ast.Module, release: Release) -> bool:
 
 
 class RunError(Exception):
-    """What keeps every kernel from being run."""
+    """What keeps every kernel from being run; `kind` is `environment` or `gpu`."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 def run(
@@ -129,7 +134,7 @@ def run(
     `given` says which arguments the user gives for a kernel, and where.
 
     Raises:
-        RunError: a GPU was asked for and there is none.
+        RunError: a GPU was asked for and there is none, or TileLang does not load.
     """
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="reducer-verify-"))
@@ -156,7 +161,7 @@ class _Pair:
 
 
 def _verify(subject: Subject, kernel: Kernel, arguments: Arguments, pair: _Pair) -> Row:
-    problem = kernel.problem or _missing(arguments)
+    problem = kernel.problem or _missing(arguments, kernel.kinds)
     if problem:
         return Row(kernel, arguments, Comparison(Verdict.NOT_RUN, problem))
     options = pair.options
@@ -212,12 +217,13 @@ def _not_rewritten(v1: Side, counted: Side, reason: str) -> Comparison:
     return Comparison(Verdict.NOT_REWRITTEN, reason, found.place, values, found.observed)
 
 
-def _missing(arguments: Arguments) -> str:
+def _missing(arguments: Arguments, kinds: Mapping[str, Kind]) -> str:
     if not arguments.missing:
         return ""
     names = ", ".join(arguments.missing)
-    example = ",".join(f"{name}=..." for name in arguments.missing)
-    return f"needs {names}: pass --args '{example}'"
+    known = {name: kinds[name].example if name in kinds else "..." for name in arguments.missing}
+    example = ", ".join(f"{name}={value}" for name, value in known.items())
+    return f"needs {names}: pass for example --args '{example}'"
 
 
 @dataclass(frozen=True)
@@ -246,7 +252,7 @@ def _ask(worker: Worker, kernel: Kernel, arguments: Arguments, pair: _Pair, side
         answer = worker.ask(request)
     except WorkerError as error:
         if error.kind in _OF_THE_RUN:
-            raise RunError(str(error)) from error
+            raise RunError(error.kind, str(error)) from error
         return _Answer(Side(error=error), Side(error=error))
     arrays = _arrays(into)
     dtypes = dict(answer["dtypes"])

@@ -21,6 +21,8 @@ from reducer_migrate.verify.releases import environment
 #: Loading TileLang and the user's file.
 START_SECONDS = 300.0
 _STAYS = 10.0
+#: What the runtime's refusal of a TileLang begins with.
+_REFUSES = "RC001"
 
 
 class WorkerError(Exception):
@@ -150,17 +152,22 @@ class Worker:
 
     def _died(self, process: subprocess.Popen[str]) -> WorkerError:
         code = process.wait()
-        said = self._last_words()
+        lines = self._last_lines()
+        said = lines[-1] if lines else ""
         self.stop()
+        # The runtime checks TileLang when it is imported, before the worker can answer.
+        refusal = next((line for line in lines if _REFUSES in line), None)
+        if refusal is not None:
+            return WorkerError("environment", f"{refusal.partition(_REFUSES)[2].strip()}: {said}")
         end = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return WorkerError("died", f"the process ended with {end}{': ' if said else ''}{said}")
 
-    def _last_words(self) -> str:
+    def _last_lines(self) -> list[str]:
         if self._errors is None:
-            return ""
+            return []
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").splitlines()
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return [line.strip() for line in lines if line.strip()]
 
 
 def _read(process: subprocess.Popen[str], answers: queue.Queue[str]) -> None:

@@ -167,6 +167,24 @@ UNFOLLOWED = Notice(
     ),
 )
 
+NO_TILELANG = Notice(
+    code="RM011",
+    name="no-tilelang",
+    severity=Severity.ERROR,
+    summary="`verify` cannot run kernels: TileLang, or what it needs, is missing or broken",
+    explanation=(
+        "Every other command parses files and needs no TileLang. `reducer-migrate verify` runs "
+        "kernels, with the installed release or with one beside the environment (`--tilelang`), "
+        "and both take torch, numpy and the rest from the environment. A TileLang that does not "
+        "load has mostly lost the apache-tvm-ffi that it was built for to another package. The "
+        "exit code is 2."
+    ),
+    help=(
+        "`pip install 'reducer-migrate[compat]'`, in a clone `pip install -e '.[compat]'`; where "
+        "TileLang is there and does not load, do what the message says"
+    ),
+)
+
 UNUSED_SUPPRESSION = Notice(
     code="RM901",
     name="unused-suppression",
@@ -204,6 +222,7 @@ NOTICES = (
     BROKEN_BASELINE,
     UNREAD_FRAGMENT,
     UNFOLLOWED,
+    NO_TILELANG,
     UNUSED_SUPPRESSION,
     UNKNOWN_SUPPRESSION,
 )

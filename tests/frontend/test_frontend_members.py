@@ -239,3 +239,25 @@ def test_where_the_usual_name_is_taken_the_reason_and_the_way_out_are_said() -> 
     assert finding.code == "RM006"
     assert "`acc` is allocated by a bare name" in finding.message
     assert "import tilelang.language as T" in finding.help
+
+
+def test_a_cell_whose_language_another_one_imports_uses_it_under_the_usual_name() -> None:
+    text = BARE.format(names="Parallel, alloc_reducer, clear, finalize_reducer")
+    cell = text.partition("\n\n")[2] + "T.copy(acc, B)\n"
+    result = _rewritten(cell, "0.1.15")
+    assert "acc_result = T.alloc_fragment(" in result.text
+    assert "T.copy(acc_result, B)" in result.text
+    assert result.remaining == ()
+
+
+def test_a_refusal_is_said_once_beside_a_reducer_that_is_rewritten(tmp_path: Path) -> None:
+    """Also where a document has several regions, of which one is rewritten."""
+    refused = BARE.format(names="Parallel, alloc_reducer, clear, finalize_reducer")
+    good = EPOCH.replace("ALLOC", "T.alloc_reducer")
+    (tmp_path / "k.py").write_text(refused + "import tilelang.language as T\n" + good)
+    (tmp_path / "k.md").write_text(f"```python\n{refused}T = 1\n```\n\n```python\n{good}```\n")
+    for name in ("k.py", "k.md"):
+        command = ["--output-format", "concise", "--tilelang", "0.1.15", str(tmp_path / name)]
+        done = CliRunner().invoke(command_line, command, standalone_mode=False)
+        assert done.stdout.count("RM006") == (name == "k.md")
+        assert "T.reducer_update(acc[0], A[i])" in (tmp_path / name).read_text()

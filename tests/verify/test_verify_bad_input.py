@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,10 @@ def test_the_kernel_does_not_exist(tmp_path: Path) -> None:
     [
         ("--args", "M=1024,,", "'M=1024,,' is not NAME=VALUE, ..."),
         ("--args", "1024", "'1024' is not NAME=VALUE, ..."),
-        ("--args", "M=f(x)", "M=f(x) is no value"),
+        ("--args", "M=f(x)", "M=f(x) is no value: give a number, a word or string, a dtype, "),
+        ("--args", "M=1 N=2", "as in --args 'M=1024, tile=(16, 128), dtype=float16'"),
+        ("--args", "M=1, M=2", "M is given more than once"),
+        ("--args", "M=1", "M is no argument of `total`: there are no arguments"),
         ("--tilelang", "0.1.7", "verify runs TileLang 0.1.8, 0.1.9, "),
         ("--tilelang", "any", "not any"),
         ("--arch", "hopper", "'hopper' is no architecture, such as sm_75 or sm_90"),
@@ -75,6 +79,75 @@ def test_an_option_has_no_such_value(tmp_path: Path, option: str, value: str, sa
     error = _refused(tmp_path, "sum.py", option, value)
     assert said in error
     assert f"Invalid value for '{option}'" in error
+
+
+FACTORY = """\
+import tilelang.language as T
+
+
+def scaled(rows, n: int, dtype, tile=(8, 8), split=True, eps=1e-5, limit=None, threads=128):
+    @T.prim_func
+    def main(A: T.Tensor((rows, 2 * n), dtype), B: T.Tensor((1,), dtype)):
+        with T.Kernel(1, threads=threads):
+            acc = T.alloc_reducer((1,), dtype)
+            T.finalize_reducer(acc, B)
+
+    return main
+"""
+SIZE = "a size, a whole number of 0 or more"
+
+
+@pytest.mark.parametrize(
+    ("value", "meaning", "example"),
+    [
+        ("n=x", SIZE, "n=1024"),
+        ("n=8.5", SIZE, "n=1024"),
+        ("n=8.0", SIZE, "n=1024"),
+        ("n='8'", SIZE, "n=1024"),
+        ("n=-1", SIZE, "n=1024"),
+        ("rows=True", SIZE, "rows=1024"),
+        ("rows=(8,)", SIZE, "rows=1024"),
+        ("threads=many", "a whole number", "threads=4"),
+        ("split=maybe", "True or False", "split=True"),
+        ("eps=small", "a number", "eps=0.5"),
+        ("dtype=flaot16", "a dtype", "dtype=float16"),
+        ("dtype=16", "a dtype", "dtype=float16"),
+    ],
+)
+def test_a_value_that_an_argument_cannot_have(
+    tmp_path: Path, value: str, meaning: str, example: str
+) -> None:
+    (tmp_path / "k.py").write_text(FACTORY)
+    said = _refused(tmp_path, "k.py", "--args", value)
+    name = value.partition("=")[0]
+    assert said == (
+        f"Error: --args gives {value}, but `{name}` of `scaled` must be {meaning}: "
+        f"as in --args '{example}'\n"
+    )
+
+
+def test_a_value_of_the_configuration_that_an_argument_cannot_have(tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text(FACTORY)
+    (tmp_path / "pyproject.toml").write_text('[tool.reducer-migrate.verify]\nn = "8"\n')
+    said = _refused(tmp_path, "k.py")
+    assert said == f"Error: pyproject.toml gives n='8', but `n` of `scaled` must be {SIZE}: 1024\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("N", "; did you mean n?"), ("thread", "; did you mean threads?"), ("q", "")],
+)
+def test_a_name_that_no_kernel_has(tmp_path: Path, name: str, meant: str) -> None:
+    (tmp_path / "k.py").write_text(FACTORY)
+    names = "rows, n, dtype, tile, split, eps, limit, threads"
+    said = _refused(tmp_path, "k.py", "--args", f"{name}=8")
+    assert f"{name} is no argument of `scaled`: the arguments are {names}{meant}\n" in said
+
+
+def test_a_name_is_given_by_two_options(tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text(FACTORY)
+    said = _refused(tmp_path, "k.py", "--args", "n=8", "--args", "n=9")
+    assert "Invalid value for '--args': n is given more than once" in said
 
 
 def test_the_configuration_is_wrong(tmp_path: Path) -> None:
@@ -110,15 +183,55 @@ def _said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 @pytest.mark.usefixtures("bare")
 def test_tilelang_is_not_installed(capsys: pytest.CaptureFixture[str]) -> None:
     assert _said(capsys, "sum.py") == (
-        "Error: TileLang is not installed: `pip install 'reducer-migrate[compat]'`, or give the "
-        "release to use, as in `--tilelang 0.1.15`\n"
+        "Error: RM011 TileLang is not installed: verify runs kernels with it. `pip install "
+        "'reducer-migrate[compat]'` (in a clone `pip install -e '.[compat]'`) brings all it needs, "
+        "and `--tilelang 0.1.15` then runs another release beside it\n"
     )
 
 
 @pytest.mark.usefixtures("bare")
 def test_a_release_needs_torch_from_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
     said = _said(capsys, "--tilelang", "0.1.13", "sum.py")
-    assert "TileLang needs torch, which is not installed" in said
+    assert "RM011 TileLang needs torch, which is not installed" in said
+    assert "pip install 'reducer-migrate[compat]'" in said
+
+
+@pytest.mark.usefixtures("tilelang")
+@pytest.mark.parametrize("options", [(), ("--with-compat",)])
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            "raise ImportError('libtilelang.so: undefined symbol: _ZN3tvm')",
+            "its libraries do not fit the TVM that was loaded (libtilelang.so: undefined symbol: "
+            "_ZN3tvm): uninstall any other TVM and install apache-tvm-ffi==",
+        ),
+        (
+            "import no_such_thing",
+            "No module named 'no_such_thing': `pip install 'reducer-migrate[compat]'` brings",
+        ),
+        ("", "No module named 'tilelang.jit'"),
+    ],
+)
+def test_a_tilelang_that_does_not_load(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    body: str,
+    said: str,
+) -> None:
+    """Said once for all kernels, with what mends it, whoever lowers v2."""
+    (tmp_path / "sum.py").write_text(SUM_OF_EIGHT)
+    broken = tmp_path / "broken" / "tilelang"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text(f"{body}\n")
+    ahead = [str(tmp_path / "broken"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(ahead))
+    done = run(tmp_path, "sum.py", *options)
+    assert (done.code, done.out) == (2, "")
+    assert "Error: RM011 TileLang does not load: " in done.err
+    assert said in done.err
+    assert "Traceback" not in done.err
 
 
 def test_a_release_that_pip_cannot_install_leaves_nothing(
@@ -147,7 +260,7 @@ def troubled(tilelang: None, tmp_path_factory: pytest.TempPathFactory) -> Done:
 @pytest.mark.parametrize(
     ("kernel", "said"),
     [
-        ("needs", "needs rows, columns: pass --args 'rows=...,columns=...'"),
+        ("needs", "needs rows, columns: pass for example --args 'rows=1024, columns=1024'"),
         ("misfit", "`misfit` could not be traced: ZeroDivisionError"),
         ("unsupported", "the SIMT interpreter does not know"),
         ("gives_nothing", "`gives_nothing` gives no kernel, but a NoneType"),

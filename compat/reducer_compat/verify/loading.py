@@ -8,6 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from reducer_compat.broken import diagnose
+
 from .protocol import Trouble, short
 
 
@@ -26,6 +28,19 @@ class NotLaunchedError(RuntimeError):
     """The file calls a kernel."""
 
 
+def _load_tilelang() -> None:
+    """Import TileLang, whose errors name neither it nor the package that is at fault."""
+    try:
+        import tilelang.jit
+        import tilelang.language  # noqa: F401
+    except Exception as error:
+        found = diagnose(error)
+        remedy = found.remedy
+        if isinstance(error, ModuleNotFoundError) and error.name != "tilelang":
+            remedy = "`pip install 'reducer-migrate[compat]'` brings what it needs"
+        raise Trouble("environment", f"TileLang does not load: {found.cause}: {remedy}") from error
+
+
 #: Every kernel that was to be compiled, in order.
 COMPILED: list[Uncompiled] = []
 
@@ -38,8 +53,9 @@ def execute(path: str, code: str) -> ModuleType:
     because TileLang reads the source of kernels.
 
     Raises:
-        Trouble: executing it raised; the message names the line.
+        Trouble: executing it raised (the message names the line), or TileLang itself does not load.
     """
+    _load_tilelang()
     file = Path(path).resolve()
     root, package = _package(file)
     sys.path[:0] = list(dict.fromkeys([str(file.parent), str(root), str(Path.cwd())]))

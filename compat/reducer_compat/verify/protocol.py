@@ -32,7 +32,8 @@ DTYPE, LANGUAGE = "$dtype", "$language"
 class Trouble(Exception):  # noqa: N818 -- an answer, not a defect
     """Something that keeps a kernel from being verified.
 
-    `kind` is one of `load` (the file cannot be executed), `missing` (an argument is not known),
+    `kind` is one of `environment` (TileLang does not load), `load` (the file cannot be executed),
+    `missing` (an argument is not known),
     `build` (the function gives no kernel), `arguments` (shapes or arguments do not fit),
     `unsupported` (an operation that the interpreter does not know), `lower` (TileLang does not
     compile it), `gpu` (no GPU), `device` (a fault took the GPU from this process) and `run`.
