@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from reducer_migrate.frontend.buffers import declared_buffers, expression_dtype
 from reducer_migrate.frontend.conditions import Conditions
+from reducer_migrate.frontend.members import unparsed
 from reducer_migrate.frontend.scopes import Scope
 from reducer_migrate.frontend.syntax import span_of
 from reducer_migrate.frontend.values import fill_of, static_int
@@ -36,7 +37,7 @@ class Facts:
     def spelled(self, node: ast.expr) -> str:
         """The same on one line."""
         text = self.text(node)
-        return ast.unparse(node) if "\n" in text or "\r" in text else text
+        return unparsed(node) if "\n" in text or "\r" in text else text
 
     def number(self, node: ast.expr | None) -> int | None:
         """The value of a static integer expression."""

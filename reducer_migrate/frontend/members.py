@@ -20,8 +20,8 @@ from reducer_migrate.frontend.siblings import sibling
 from reducer_migrate.frontend.syntax import FunctionNode
 
 #: What the language goes by where its members are all imported, and where it cannot be reached.
-#: No program can have these names.
-STARRED, UNREACHABLE = "*", "?"
+#: No program has these names.
+STARRED, UNREACHABLE = "<all of tilelang>", "<part of tilelang>"
 
 #: Names that are no other library's: whoever imports them from anywhere means the language.
 DISTINCTIVE = frozenset({"alloc_reducer", "finalize_reducer", "reducer_init", "reducer_update"})
@@ -75,6 +75,11 @@ def canonicalize(tree: ast.Module, path: str) -> Members:
     module = make_scope(tree, None, path)
     _visit(tree.body, module, found)
     return found
+
+
+def unparsed(node: ast.AST) -> str:
+    """`ast.unparse`, with a member that goes by its bare name written so."""
+    return ast.unparse(node).replace(f"{STARRED}.", "").replace(f"{UNREACHABLE}.", "")
 
 
 def _visit(nodes: Iterable[ast.AST], scope: Scope, found: Members) -> None:

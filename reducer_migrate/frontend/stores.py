@@ -6,6 +6,7 @@ import ast
 
 from reducer_migrate.frontend import updates
 from reducer_migrate.frontend.contributions import Contributions, Written
+from reducer_migrate.frontend.members import unparsed
 from reducer_migrate.frontend.recorder import Place, Recorder, Tracker
 from reducer_migrate.frontend.syntax import index_parts
 from reducer_migrate.frontend.uses import Uses
@@ -31,7 +32,7 @@ class Stores:
         leaf = updates.find_leaf(value, target)
         self._uses.scan(target.slice, place)
         if leaf is None or not _is_update(tracker, target, leaf.op):
-            written = f"`{ast.unparse(target)} = ...`"
+            written = f"`{unparsed(target)} = ...`"
             ident = self._recorder.store(tracker, target, place, written)
             self._uses.scan(value, place._replace(holder=ident))
             return True
@@ -52,7 +53,7 @@ class Stores:
             return False
         combine = updates.combine_of(node.op)
         if combine is None or not _is_update(tracker, target, combine):
-            written = f"`{ast.unparse(target)} {_symbol(node.op)}= ...`"
+            written = f"`{unparsed(target)} {_symbol(node.op)}= ...`"
             ident = self._recorder.store(tracker, target, place, written)
         else:
             subtracts = isinstance(node.op, ast.Sub)

@@ -21,6 +21,7 @@ from reducer_migrate.frontend.members import (
     is_own,
     member_of,
     names_language,
+    unparsed,
 )
 from reducer_migrate.frontend.recorder import Reducer
 from reducer_migrate.frontend.scopes import Scope, make_scope
@@ -179,7 +180,7 @@ class _Sweep:
             return
         values = scope.values.get(target.id, [])
         if values and all(isinstance(value, ast.Call) for value in values):
-            made = ast.unparse(values[0].func) if isinstance(values[0], ast.Call) else ""
+            made = unparsed(values[0].func) if isinstance(values[0], ast.Call) else ""
             if called(values[0]) != _ALLOCATES:
                 message = f"`{target.id}` comes from `{made}(...)`, which is not followed"
                 self._say(target, statement, message, _BIND)

@@ -17,6 +17,7 @@ from reducer_migrate.frontend.facts import Facts
 from reducer_migrate.frontend.free import always_matches, pattern_values
 from reducer_migrate.frontend.launch import threads_of
 from reducer_migrate.frontend.loops import condition_of_variables, loop_of
+from reducer_migrate.frontend.members import unparsed
 from reducer_migrate.frontend.operations import PARAMETERS, Operations
 from reducer_migrate.frontend.producers import withheld
 from reducer_migrate.frontend.recorder import Place, Recorder, Reducer
@@ -81,7 +82,7 @@ class _Walker:
     def _on_if(self, node: ast.If, context: Context) -> None:
         self._uses.scan(node.test, Place(node, context))
         condition = self._conditions.of(node.test)
-        alike = ast.unparse(node.test)
+        alike = unparsed(node.test)
         ident = self._branch(f"if {alike}", condition)
         written = self._facts.text(node.test)
         text = written if written.isprintable() else alike
@@ -93,7 +94,7 @@ class _Walker:
         """A `match` is the chain of `if` and `else` that it stands for."""
         self._uses.scan(node.subject, Place(node, context))
         subject = self._conditions.of(node.subject)
-        text = f"match {ast.unparse(node.subject)}"
+        text = f"match {unparsed(node.subject)}"
         for case in node.cases:
             condition = join(subject, self._conditions.of(case.guard))
             self._case(case, subject, Place(node, context))
@@ -160,7 +161,7 @@ class _Walker:
                 self._recorder.starved = {}
             if called(call) == "ws":
                 ident = self._recorder.frame()
-                frame = Branch(ident, 0, Condition.THREAD, span_of(node), ast.unparse(call))
+                frame = Branch(ident, 0, Condition.THREAD, span_of(node), unparsed(call))
                 context = (*context, frame)
             if item.optional_vars is not None:
                 place = Place(node, context)
@@ -263,5 +264,5 @@ class _Walker:
 
 def _case_text(case: ast.match_case) -> str:
     """`case 1 if flag`, on one line."""
-    guard = "" if case.guard is None else f" if {ast.unparse(case.guard)}"
+    guard = "" if case.guard is None else f" if {unparsed(case.guard)}"
     return f"case {ast.unparse(case.pattern)}{guard}"

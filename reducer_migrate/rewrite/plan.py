@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from reducer_migrate.frontend import Reducer
+from reducer_migrate.frontend.members import unparsed
 from reducer_migrate.frontend.syntax import argument
 from reducer_migrate.rewrite.actions import (
     Action,
@@ -116,9 +117,9 @@ def _one_line(reducer: Reducer, event: Alloc, position: int, text: str) -> str:
         return text
     call = reducer.call(event)
     if position < len(call.args):
-        return ast.unparse(call.args[position])
+        return unparsed(call.args[position])
     name = ("shape", "dtype")[position]
-    return next(ast.unparse(key.value) for key in call.keywords if key.arg == name)
+    return next(unparsed(key.value) for key in call.keywords if key.arg == name)
 
 
 def _init(reducer: Reducer, event: Init, dialect: Dialect, names: _Names) -> Iterator[Action]:

@@ -52,7 +52,8 @@ def kernels_of(source: Source, tree: ast.Module) -> tuple[Kernel, ...]:
     """
     lines = [
         alloc.span.line
-        for reducer in frontend.build(source, tree).reducers
+        # A tree of its own: the front end puts calls of the language in its usual shape.
+        for reducer in frontend.build(source, ast.parse(source.text)).reducers
         for alloc in reducer.timeline.allocs
     ]
     functions = list(_functions(tree))

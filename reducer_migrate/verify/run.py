@@ -74,7 +74,7 @@ class Subject:
     @classmethod
     def of(cls, source: Source, tree: ast.Module, options: Options) -> Subject:
         """Rewrite a source for one release, without touching its file."""
-        compat = options.with_compat or _needs_compat(source, tree, options.release)
+        compat = options.with_compat or _needs_compat(source, options.release)
         result = migrate(
             source.text,
             path=source.path,
@@ -107,9 +107,9 @@ class Subject:
         )
 
 
-def _needs_compat(source: Source, tree: ast.Module, release: Release) -> bool:
+def _needs_compat(source: Source, release: Release) -> bool:
     """Whether v2 has to be lowered by the runtime."""
-    unit = frontend.build(source, tree)
+    unit = frontend.build(source, ast.parse(source.text))
     rfc = any(Dialect.RFC in reducer.timeline.dialects() for reducer in unit.reducers)
     return release < NATIVE_V2 or unit.imports_compat or rfc
 

@@ -261,3 +261,18 @@ def test_a_refusal_is_said_once_beside_a_reducer_that_is_rewritten(tmp_path: Pat
         done = CliRunner().invoke(command_line, command, standalone_mode=False)
         assert done.stdout.count("RM006") == (name == "k.md")
         assert "T.reducer_update(acc[0], A[i])" in (tmp_path / name).read_text()
+
+
+@pytest.mark.parametrize(
+    "names", ["*", "Parallel, alloc_reducer, ceildiv, clear, finalize_reducer, get_thread_binding"]
+)
+def test_a_shape_of_several_lines_and_a_message_are_spelled_as_the_source_is(names: str) -> None:
+    head = f"from tilelang.language import {names}\n"
+    alloc = 'acc = alloc_reducer(\n    (ceildiv(n, 4),  # quarters\n    ), "float32")\nclear(acc)\n'
+    result = _rewritten(f"{head}{alloc}finalize_reducer(acc)\n", "0.1.15")
+    assert 'alloc_fragment((ceildiv(n, 4),), "float32")' in result.text
+    assert result.remaining == ()
+    store = "acc[ceildiv(n, 4)] *= 2\nfinalize_reducer(acc)\n"
+    (finding,) = _rewritten(f"{head}{alloc}{store}", "0.1.15").remaining
+    assert "`acc[ceildiv(n, 4)] *= ...`" in finding.message
+    assert "tilelang>" not in finding.message + finding.help

@@ -116,3 +116,21 @@ def test_a_kernel_of_v2_is_compared_with_its_source_alone(tmp_path: Path) -> Non
     assert row[3] == "-"
     assert row[-3:] == ["right", "-", "-"]
     assert done.code == 0
+
+
+@pytest.mark.usefixtures("tilelang")
+@pytest.mark.parametrize(
+    "head", ["from tilelang.language import *", "from tilelang.language import alloc_reducer as mk"]
+)
+def test_a_kernel_that_names_the_members_of_the_language_is_run(tmp_path: Path, head: str) -> None:
+    text = SUM_OF_EIGHT.replace("import tilelang.language as T", head)
+    if head.endswith("mk"):
+        text = text.replace("T.alloc_reducer", "mk").replace(
+            head, f"{head}\nimport tilelang.language as T"
+        )
+    else:
+        text = text.replace("T.", "")
+    (tmp_path / "k.py").write_text(text)
+    done = run(tmp_path, "k.py", "--output-format", "json")
+    row = done.kernels["total"]
+    assert (row["verdict"], row["values"]["v2"]) == ("right", 36)
