@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from reducer_migrate.frontend.conditions import join
 from reducer_migrate.frontend.contributions import Contributions
