@@ -45,17 +45,18 @@ def row_sum(operand: str, tiles: int) -> Any:
 
 
 def stages(kernel: Any) -> list[tuple[Any, str]]:
-    """What is counted while `kernel` is lowered: the function, and the stage."""
+    """What can be counted of `kernel` while it is lowered: the function, and the stage."""
     import tilelang
 
     from reducer_compat import pipeline
     from reducer_compat.adapter import adapter
+    from reducer_compat.passes.prove import intended
 
     found: list[tuple[Any, str]] = []
     original, forget = pipeline.prove, pipeline.forget
 
     def kept(func: Any, stage: str, notes: tuple[str, ...] = ()) -> Any:
-        found.append((func, stage))
+        found.extend([(intended(func), "planned"), (func, stage)])
         return original(func, stage, notes)
 
     target = adapter().target("cuda", "sm_80")

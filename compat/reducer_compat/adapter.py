@@ -78,13 +78,9 @@ class Adapter:
         return next((home for home in homes if hasattr(home, name)), None)
 
     @property
-    def stages_after_lowering(self) -> bool:
-        """Whether a pipelined buffer gets its stages after tile operations are lowered."""
-        return self.release < _release("0.1.9")
-
-    @property
-    def specializes_late(self) -> bool:
-        """Whether warps are told apart after tile operations are lowered."""
+    def pipelines_late(self) -> bool:
+        """Whether tile operations are lowered first, and pipelines are made after that: tiles get
+        their stages, loops their prologues, and warps their roles."""
         return self.release < _release("0.1.9")
 
     @property
@@ -106,6 +102,11 @@ class Adapter:
     def forgets_arrivals(self) -> bool:
         """Whether nobody arrives at the barrier of a warp-specialized bulk copy."""
         return _release("0.1.9") <= self.release < _release("0.1.13")
+
+    @property
+    def stores_in_bulk(self) -> bool:
+        """Whether a row is stored in bulk on sm_90, even if it is too short or not aligned."""
+        return self.release < _release("0.1.13")
 
     @property
     def interleaves_stages(self) -> bool:

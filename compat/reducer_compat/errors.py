@@ -90,3 +90,14 @@ class UnfitError(RetryError):
 
 class UncountedWarning(RuntimeWarning):
     """A kernel does something that the contribution counter cannot follow; it may be right."""
+
+
+def said(error: BaseException) -> str:
+    """What TileLang says in an error, in one line, without places in its code and in the kernel.
+
+    From 0.1.13 on the line of the kernel follows, and some errors quote code below.
+    """
+    lines = [line for line in str(error).strip().splitlines() if not line.startswith((" ", "-->"))]
+    checks = [line for line in lines if line.startswith("Check failed")]
+    found = checks or lines
+    return found[-1].rstrip() if found else type(error).__name__

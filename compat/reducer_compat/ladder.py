@@ -99,6 +99,11 @@ def lowers(function: str) -> bool:
     return function in names or any(function.startswith(f"{name}_kernel") for name in names)
 
 
+def lower_all(functions: tuple[str, ...]) -> None:
+    """Say which functions with reducers are being lowered, to who asks from here on."""
+    _NAMES.set(lambda: functions)
+
+
 @contextlib.contextmanager
 def standing_on(rung: Rung, names: Callable[[], tuple[str, ...]] = tuple) -> Iterator[set[Feature]]:
     """Lower so within; what is yielded are the features that said so by `use`.

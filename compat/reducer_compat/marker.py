@@ -25,6 +25,7 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
+from reducer_compat.once import once
 
 PREFIX = "reducer_compat."
 NONE = "-"
@@ -72,6 +73,7 @@ def origin(buffer: Any) -> Any:
     return tir.BufferLoad(buffer, [tir.IntImm("int32", 0)] * len(buffer.shape))
 
 
+@once
 def read(stmt: Any) -> Marker | None:
     """The marker that a statement is, or None; a waiting update is a store of its marker."""
     tir = adapter().tir

@@ -1,15 +1,16 @@
 """Where the passes run: around six passes of TileLang that every release has, and one of most.
 
-before AddWrapperForSingleBufStore   collect, check, plan, carry, values
+before AddWrapperForSingleBufStore   collect, check, plan, stores, carry, values
 around ProducerConsumerWarpSpecialized
                                      consumers (from 0.1.9 on)
 after  LayoutInference               transfers, participants, project, guard, settle
-after  LowerTileOp                   emit, packed, occupancy, prove (what was planned, and what it
-                                     became), residue, registers, producers, turns, epilogue
+after  LowerTileOp                   emit, packed, occupancy, prove (what the plan became, and the
+                                     plan where that says too little), residue, registers,
+                                     producers, turns, epilogue
 around FlattenBuffer                 flatten; registers and producers, where TileLang tells warps
                                      apart only after LowerTileOp
 around HoistIfThenElse               hoist
-before MakePackedAPI                 arrivals, waits
+before MakePackedAPI                 arrivals, waits, barriers
 
 Around all of them (`retry`): a kernel that TileLang loses a part of is lowered in another way.
 """
@@ -31,10 +32,12 @@ from reducer_compat.adapter import (
     SPECIALIZE_PASS,
     adapter,
 )
-from reducer_compat.errors import NarrowError, ReducerError, UncountedWarning
+from reducer_compat.draft import draft
+from reducer_compat.errors import NarrowError, ReducerError, UncountedWarning, said
 from reducer_compat.ladder import Feature
 from reducer_compat.passes.admit import admit
 from reducer_compat.passes.arrivals import refuse_crowded, refuse_unending
+from reducer_compat.passes.barriers import separate
 from reducer_compat.passes.carry import carry
 from reducer_compat.passes.check import check
 from reducer_compat.passes.collect import collect
@@ -45,7 +48,7 @@ from reducer_compat.passes.epilogue import write_out
 from reducer_compat.passes.flatten import hide_changed, is_doubtful
 from reducer_compat.passes.foresee import foresee
 from reducer_compat.passes.guard import guard, rebase
-from reducer_compat.passes.hoist import loses_an_arm
+from reducer_compat.passes.hoist import is_ssa, loses_an_arm, with_own_variables
 from reducer_compat.passes.launches import each, ours
 from reducer_compat.passes.native import choose, to_native
 from reducer_compat.passes.nests import refuse_nested
@@ -53,7 +56,7 @@ from reducer_compat.passes.normalize import normalize
 from reducer_compat.passes.occupancy import crowded
 from reducer_compat.passes.packed import packed
 from reducer_compat.passes.participants import narrowed
-from reducer_compat.passes.plan import plan
+from reducer_compat.passes.plan import forced_wide, plan
 from reducer_compat.passes.producers import leave_issuing
 from reducer_compat.passes.project import project
 from reducer_compat.passes.prove import (
@@ -73,6 +76,7 @@ from reducer_compat.passes.settle import settled
 from reducer_compat.passes.sites import find_sites, is_fragment
 from reducer_compat.passes.specialized import is_specialized
 from reducer_compat.passes.split import refuse_divided
+from reducer_compat.passes.stores import by_threads
 from reducer_compat.passes.transfers import refuse_small
 from reducer_compat.passes.turns import part_turns
 from reducer_compat.passes.unpipeline import unpipeline
@@ -99,14 +103,11 @@ class SplicedPass:
 
 def prepare(original: Any, mod: Any) -> Any:
     """Lower the markers of every kernel in `mod`, then run the first pass."""
-    for name, func in tree.kernels(mod):
-        if uses_reducers(func):
-            mod = _updated(mod, name, each(func, _prepared))
+    mine = [(name, func) for name, func in tree.kernels(mod) if uses_reducers(func)]
+    ladder.lower_all(tuple(str(name.name_hint) for name, _ in mine))
+    for name, func in mine:
+        mod = _updated(mod, name, each(func, lower_markers, uses_reducers))
     return original(mod)
-
-
-def _prepared(func: Any) -> Any:
-    return lower_markers(func) if uses_reducers(func) else func
 
 
 def lower_markers(func: Any) -> Any:
@@ -126,6 +127,8 @@ def lower_markers(func: Any) -> Any:
     admit(tagged, collected, sites)
     if choose(func, collected, sites):
         return to_native(func, collected)
+    if adapter().stores_in_bulk:
+        tagged = by_threads(tagged)
     carried = carry(tagged, collected, sites, plan(collected, sites))
     if collected.pipelined:
         carried = in_registers(carried, collected.kernel)
@@ -136,7 +139,8 @@ def around_specializing(original: Any, mod: Any) -> Any:
     """Specialize warps, and once more where producers were given what only consumers use."""
     done = original(mod)
     mine = [name for name, func in tree.kernels(mod) if ours(func)]
-    lost = {name: names for name in mine if (names := withheld(done[name]))}
+    changed = [name for name in mine if not done[name].body.same_as(mod[name].body)]
+    lost = {name: names for name in changed if (names := withheld(done[name]))}
     if not lost:
         return done
     for name, names in lost.items():
@@ -154,13 +158,11 @@ def after_inference(original: Any, mod: Any) -> Any:
         return original(mod)
     mod = _explained(original, mod, mine)
     for name in mine:
-        mod = _updated(mod, name, each(mod[name], _inferred))
+        mod = _updated(mod, name, each(mod[name], _inferred, ours))
     return mod
 
 
 def _inferred(func: Any) -> Any:
-    if not ours(func):
-        return func
     name = str(func.attrs["global_symbol"])
     participants = int(func.attrs[ATTRIBUTE])
     refuse_withheld(func, name)
@@ -170,7 +172,7 @@ def _inferred(func: Any) -> Any:
 
 
 def after_lowering(original: Any, mod: Any) -> Any:
-    """Run `LowerTileOp`, write out what waited, count both, and see that nothing is left."""
+    """Run `LowerTileOp`, write out what waited, count it, and see that nothing is left."""
     mine = [name for name, func in tree.kernels(mod) if ours(func)]
     if not mine:
         return original(mod)
@@ -180,22 +182,20 @@ def after_lowering(original: Any, mod: Any) -> Any:
         mod = _explained(original, mod, mine)
     except ReducerError:
         for name in mine:
-            each(mod[name], _as_intended)
+            each(mod[name], _as_intended, ours)
         raise
     for name in mine:
-        refuse_misaligned(mod[name], str(name.name_hint))
+        func = draft(mod[name])
+        refuse_misaligned(func, str(name.name_hint))
         if adapter().interleaves_stages:
-            refuse_interleaved(mod[name], str(name.name_hint))
-        mod = _updated(mod, name, each(mod[name], _lowered))
+            refuse_interleaved(func, str(name.name_hint))
+        mod = _updated(mod, name, each(func, _lowered, ours))
     return mod
 
 
 def _lowered(func: Any) -> Any:
-    if not ours(func):
-        return func
     func = crowded(packed(emit(func)))
-    _as_intended(func)
-    verdict = _proved(func, "lowered")
+    verdict = _judged(func)
     if not verdict.counted:
         warnings.warn(str(verdict), UncountedWarning, stacklevel=2)
     func = residue(forget(func))
@@ -215,7 +215,7 @@ def around_flattening(original: Any, mod: Any) -> Any:
     Raises:
         UnfitError: a kernel would hang.
     """
-    if adapter().specializes_late:
+    if adapter().pipelines_late:
         for name, func in _with_reducers(mod):
             mod = _updated(mod, name, each(func, _parted_late))
     doubted = [name for name, func in _with_reducers(mod) if is_doubtful(func)]
@@ -234,7 +234,11 @@ def _parted_late(func: Any) -> Any:
 
 
 def around_hoisting(original: Any, mod: Any) -> Any:
-    """Take conditions out of loops, but for our kernels that would lose something by it."""
+    """Take conditions out of loops, but for our kernels that would lose something by it, and
+    with each variable of ours made once: TileLang has copied loops by now."""
+    for name, func in _with_reducers(mod):
+        if not is_ssa(func):
+            mod = _updated(mod, name, with_own_variables(func))
     done = original(mod)
     for name, func in _with_reducers(mod):
         if loses_an_arm(func):
@@ -243,18 +247,22 @@ def around_hoisting(original: Any, mod: Any) -> Any:
 
 
 def before_packing(original: Any, mod: Any) -> Any:
-    """See what kernels with reducers wait for on the device: for somebody, and for no more
-    copies than they read.
+    """See what kernels with reducers wait for on the device: for somebody, for no more copies
+    than they read, and for what another thread does to the same bytes.
 
     Raises:
         UnfitError: for nobody.
+        CopyError: a barrier for threads that do not come to it.
+        ReducerError: the same, without TMA.
     """
     here = adapter()
-    for name, func in _with_reducers(mod) if here.forgets_arrivals or here.waits_by_stages else ():
+    for name, func in _with_reducers(mod):
         if here.forgets_arrivals:
             refuse_unending(func, str(name.name_hint))
-        if here.waits_by_stages:
-            mod = _updated(mod, name, set_waits(func))
+        awaited = set_waits(func) if here.waits_by_stages else func
+        awaited = separate(awaited, str(name.name_hint))
+        if awaited is not func:
+            mod = _updated(mod, name, awaited)
     return original(mod)
 
 
@@ -265,29 +273,51 @@ def _with_reducers(mod: Any) -> list[tuple[Any, Any]]:
 
 def _as_intended(func: Any) -> Any:
     """`func`, with what was planned of it counted."""
-    if ours(func):
-        _proved(intended(func), "planned")
+    remember(_counted(intended(func), "planned"))
     return func
 
 
-def _proved(func: Any, stage: str) -> Verdict:
-    """Count a kernel.
+def _judged(func: Any) -> Verdict:
+    """Count what became of a kernel.
+
+    That every contribution is in it once says as much of the plan. Where it does not say so, the
+    plan is counted, too: what is wrong with that comes first.
+
+    Raises:
+        NarrowError: a count failed, or could not be made, and wide plans were not tried.
+        ReducerError: one failed with wide plans, too.
+    """
+    try:
+        verdict = _counted(func, "lowered")
+    except ReducerError:
+        _as_intended(func)
+        raise
+    if not verdict.counted:
+        _as_intended(func)
+        if not _is_wide():
+            raise NarrowError("RC006", "; ".join(verdict.notes), kernel=verdict.kernel)
+    remember(verdict)
+    return verdict
+
+
+def _is_wide() -> bool:
+    """Whether plans are wide already: a narrower one was given up, or the user asked for it."""
+    return ladder.gave_up(Feature.NARROW) or forced_wide()
+
+
+def _counted(func: Any, stage: str) -> Verdict:
+    """Count a kernel at a stage.
 
     Raises:
         NarrowError: the count failed, and wide plans were not tried.
         ReducerError: it failed with wide plans, too.
     """
-    wide = ladder.gave_up(Feature.NARROW)
     try:
-        verdict = prove(func, stage, ladder.notes())
+        return prove(func, stage, ladder.notes())
     except ReducerError as error:
-        if wide:
+        if _is_wide():
             raise
         raise NarrowError.after(error) from error
-    if stage == "lowered" and not verdict.counted and not wide:
-        raise NarrowError("RC006", "; ".join(verdict.notes), kernel=verdict.kernel)
-    remember(verdict)
-    return verdict
 
 
 #: What runs around which pass.
@@ -329,15 +359,20 @@ def _explained(original: Any, mod: Any, mine: list[Any]) -> Any:
     except Exception as error:
         kernels = ", ".join(str(name.name_hint) for name in mine)
         shapes = "; ".join(filter(None, (_fragments(mod[name]) for name in mine)))
-        first = str(error).strip().splitlines()
         raise ReducerError(
             "RC003",
             f"TileLang cannot lay out the other operations of this kernel: "
-            f"{first[-1] if first else error}. Fragments: {shapes}, on "
+            f"{said(error)}. Fragments: {shapes}, on "
             f"{', '.join(_threads(mod[name]) for name in mine)} threads",
             kernel=kernels,
-            fix="use tiles that divide among the threads, or shared memory for the fragment",
+            fix=_way_out(said(error)),
         ) from error
+
+
+def _way_out(said: str) -> str:
+    if "indices" in said:
+        return "read a fragment by one index in each loop, or copy it to shared memory first"
+    return "use tiles, and copies, that divide among the threads, or shared memory for the fragment"
 
 
 def _threads(func: Any) -> str:

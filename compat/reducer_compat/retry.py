@@ -15,7 +15,7 @@ from typing import Any
 
 from reducer_compat import ladder, tree
 from reducer_compat.adapter import adapter
-from reducer_compat.errors import CopyError, NarrowError, ReducerError, UnfitError
+from reducer_compat.errors import CopyError, NarrowError, ReducerError, UnfitError, said
 from reducer_compat.ladder import TOP, Descent, Feature, Rung
 from reducer_compat.passes.copies import WITHOUT_TMA
 from reducer_compat.passes.participants import is_pipelined
@@ -171,7 +171,7 @@ def _refuse(error: Exception, given: tuple[Any, ...]) -> None:
     if kernels:
         raise ReducerError(
             "RC003",
-            f"TileLang cannot lower this kernel: {_said(error)}",
+            f"TileLang cannot lower this kernel: {said(error)}",
             kernel=_names(kernels),
             fix="try it without its reducers: TileLang has to lower what is left",
         ) from error
@@ -183,13 +183,7 @@ def _reason(error: Exception) -> str:
         return error.message
     if isinstance(error, ReducerError):
         return str(error).splitlines()[0]
-    return f"TileLang: {_said(error)}"
-
-
-def _said(error: Exception) -> str:
-    """What TileLang says in the end, after the places in its own code."""
-    lines = str(error).strip().splitlines()
-    return lines[-1] if lines else type(error).__name__
+    return f"TileLang: {said(error)}"
 
 
 def _names(kernels: list[tuple[Any, Any]]) -> str:
@@ -214,7 +208,7 @@ def _has(feature: Feature, kernels: list[tuple[Any, Any]], given: tuple[Any, ...
     if feature is Feature.NARROW:
         return not forced_wide()
     if feature is Feature.SPECIALIZED:
-        pipelined = adapter().stages_after_lowering or _pipelines(kernels)
+        pipelined = adapter().pipelines_late or _pipelines(kernels)
         return pipelined and any(may_specialize(target) for target in _targets(given))
     return feature is Feature.TMA or _pipelines(kernels)
 
@@ -241,7 +235,7 @@ def _configured(rung: Rung) -> Any:
             wanted |= WITHOUT_TMA
         if descent.feature in (Feature.SPECIALIZED, Feature.PIPELINED):
             # 0.1.8 makes the barriers of tensor copies where it specializes warps, and only there.
-            both = adapter().stages_after_lowering
+            both = adapter().pipelines_late
             wanted |= WITHOUT_TMA if both else WITHOUT_SPECIALIZATION
     if not wanted:
         return contextlib.nullcontext()

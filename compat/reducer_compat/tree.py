@@ -6,14 +6,17 @@ so kernels without reducers would pay for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import repeat
 from operator import is_
 from typing import Any
 
 from reducer_compat.adapter import adapter
+from reducer_compat.once import once
 
+#: The classes of variables.
+_VARIABLES = ("Var", "SizeVar")
 Stmt = Any
 Expr = Any
 #: What becomes of a statement, by a function that goes on inside; None where it stays.
@@ -72,6 +75,7 @@ def _body(stmt: Stmt) -> tuple[Stmt, ...]:
     return _present(getattr(stmt, "body", None))
 
 
+@once
 def children(stmt: Stmt) -> tuple[Stmt, ...]:
     """The statements directly inside `stmt`, in program order."""
     return _inside().get(type(stmt), _body)(stmt)
@@ -79,11 +83,11 @@ def children(stmt: Stmt) -> tuple[Stmt, ...]:
 
 def walk(stmt: Stmt) -> Iterator[Stmt]:
     """Every statement under `stmt` and itself, outermost first, in program order."""
-    inside, stack = _inside(), [stmt]
+    stack = [stmt]
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(inside.get(type(node), _body)(node)[::-1])
+        stack.extend(children(node)[::-1])
 
 
 def span_of(node: Any) -> Any:
@@ -115,10 +119,28 @@ def _builders() -> dict[type, Callable[[Stmt, tuple[Stmt, ...]], Stmt]]:
         found[tir.LetStmt] = lambda stmt, parts: tir.LetStmt(
             stmt.var, stmt.value, parts[0], span_of(stmt)
         )
+    if hasattr(tir, "Allocate"):
+        found[tir.Allocate] = lambda stmt, parts: tir.Allocate(
+            stmt.buffer_var,
+            stmt.dtype,
+            stmt.extents,
+            stmt.condition,
+            parts[0],
+            stmt.annotations,
+            span_of(stmt),
+        )
+        found[tir.DeclBuffer] = lambda stmt, parts: tir.DeclBuffer(
+            stmt.buffer, parts[0], span_of(stmt)
+        )
     return found
 
 
-def _rebuild(stmt: Stmt, parts: tuple[Stmt, ...]) -> Stmt:
+def rebuilt(stmt: Stmt, parts: tuple[Stmt, ...]) -> Stmt:
+    """A statement with others inside.
+
+    Raises:
+        TypeError: it is of a class that holds none, or of an unknown one.
+    """
     build = _builders().get(type(stmt))
     if build is None:
         raise TypeError(f"cannot rebuild a {type(stmt).__name__}")
@@ -134,7 +156,7 @@ def transform(stmt: Stmt, enter: Callable[[Stmt], Stmt | None]) -> Stmt:
     if not before:
         return stmt
     after = tuple([transform(child, enter) for child in before])
-    return stmt if all(map(is_, after, before)) else _rebuild(stmt, after)
+    return stmt if all(map(is_, after, before)) else rebuilt(stmt, after)
 
 
 def rewritten(func: Any, enter: Callable[[Stmt], Stmt | None]) -> Any:
@@ -253,6 +275,7 @@ def _own() -> dict[type, Callable[[Stmt], tuple[Expr, ...]]]:
         tir.While: lambda stmt: (stmt.condition,),
         tir.AssertStmt: lambda stmt: (stmt.condition,),
         tir.For: lambda stmt: (stmt.min, stmt.extent),
+        tir.AttrStmt: lambda stmt: (stmt.value,),
         **dict.fromkeys((tir.SeqStmt, here.block, here.block_realize), lambda stmt: none),
     }
 
@@ -262,6 +285,7 @@ def _value(stmt: Stmt) -> tuple[Expr, ...]:
     return (value,) if isinstance(value, adapter().tir.PrimExpr) else ()
 
 
+@once
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
     """The expressions that `stmt` itself holds, not those of the statements inside it."""
     return _own().get(type(stmt), _value)(stmt)
@@ -273,29 +297,42 @@ def _leaves() -> frozenset[type]:
     return frozenset({tir.IntImm, tir.FloatImm, tir.StringImm, tir.Var, tir.SizeVar})
 
 
-def nodes(expr: Expr) -> list[Any]:
+def nodes(expr: Expr) -> Sequence[Any]:
     """Every node of an expression, operands before the operator."""
-    if type(expr) in _leaves():
-        return [expr]
+    return (expr,) if type(expr) in _leaves() else _visited(expr)
+
+
+@once
+def _visited(expr: Expr) -> tuple[Any, ...]:
     found: list[Any] = []
     adapter().tir.stmt_functor.post_order_visit(expr, found.append)
-    return found
+    return tuple(found)
 
 
-def among(inside: list[Any], *classes: str) -> list[Any]:
+def among(inside: Iterable[Any], *classes: str) -> list[Any]:
     """Those nodes that are of some classes, by their names."""
     kinds = [getattr(adapter().tir, name) for name in classes]
     return [node for node in inside if type(node) in kinds]
 
 
-def loads(expr: Expr) -> list[Any]:
+def loads(expr: Expr) -> Sequence[Any]:
     """The buffer loads in an expression."""
-    return among(nodes(expr), "BufferLoad")
+    return () if type(expr) in _leaves() else _loads(expr)
 
 
-def variables(expr: Expr) -> list[Any]:
+@once
+def _loads(expr: Expr) -> tuple[Any, ...]:
+    return tuple(among(_visited(expr), "BufferLoad"))
+
+
+def variables(expr: Expr) -> Sequence[Any]:
     """The variables an expression mentions."""
-    return among(nodes(expr), "Var", "SizeVar")
+    return among((expr,), *_VARIABLES) if type(expr) in _leaves() else _variables(expr)
+
+
+@once
+def _variables(expr: Expr) -> tuple[Any, ...]:
+    return tuple(among(_visited(expr), *_VARIABLES))
 
 
 def constant(expr: Expr) -> int | None:

@@ -17,7 +17,8 @@ class Verdict:
 
     Attributes:
         kernel: its name.
-        stage: ``planned`` (before `LowerTileOp`) or ``lowered`` (after it).
+        stage: ``lowered`` (after `LowerTileOp`), or ``planned`` (before it), which is counted
+            where the other count is not exact.
         counted: whether every contribution was seen to enter every slot of its output exactly
             once; False where something in the kernel could not be followed.
         contributions: dynamic updates and seeds that were counted.

@@ -77,6 +77,14 @@ def lifetimes(timeline: Timeline) -> tuple[Lifetime, ...]:
 
     An event after a conditional that allocates in both arms belongs to both lifetimes.
     """
+    known: dict[str, tuple[Lifetime, ...]] = vars(timeline)
+    if "lifetimes" not in known:
+        # As `cached_property` does: every rule asks for them.
+        known["lifetimes"] = _lifetimes(timeline)
+    return known["lifetimes"]
+
+
+def _lifetimes(timeline: Timeline) -> tuple[Lifetime, ...]:
     if timeline.of(Escape):
         return ()
     implicit = any(update.form is UpdateForm.RFC for update in timeline.updates)

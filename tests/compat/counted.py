@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import reducer_compat
 from reducer_compat.ladder import Feature
-from reducer_compat.passes.prove import Verdict
+from reducer_compat.passes.prove import Verdict, intended, prove, remember
+from tests.compat.prove.harness import patched
 
 
 @contextlib.contextmanager
 def counting() -> Iterator[list[Verdict]]:
-    """A list that holds, at the end, the verdicts on what was compiled within, oldest first."""
+    """A list that holds, at the end, the verdicts on what was compiled within, oldest first.
+
+    Plans are counted, too, where what became of them is counted exactly.
+    """
     found: list[Verdict] = []
     before = reducer_compat.status().counts[-1:]
-    yield found
+
+    def both(func: Any, stage: str, notes: tuple[str, ...] = ()) -> Verdict:
+        if stage == "lowered":
+            remember(prove(intended(func), "planned", notes))
+        return prove(func, stage, notes)
+
+    with patched(prove=both):
+        yield found
     after = reducer_compat.status().counts
     found += after[1 + max((k for k, one in enumerate(after) if one in before), default=-1) :]
 

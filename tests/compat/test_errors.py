@@ -92,3 +92,55 @@ def test_an_operator_that_is_no_monoid_is_refused_where_it_is_written() -> None:
         caught.value
     )
     assert caught.value.location.startswith(__file__)
+
+
+def update_at_a_float() -> Any:
+    @T.prim_func
+    def kernel(A: T.Tensor((32,), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=32):
+            acc = T.alloc_reducer((8,), "float32", op="sum")
+            out = T.alloc_fragment((8,), "float32")
+            T.reducer_init(acc)
+            for i in T.Parallel(32):
+                T.reducer_update(acc[A[i]], 1)
+            T.finalize_reducer(acc, out)
+            T.copy(out, B)
+
+    return kernel
+
+
+def test_an_index_that_is_no_integer_is_refused_at_its_update() -> None:
+    """TileLang stops in code generation, without a word of where."""
+    with pytest.raises(
+        ReducerError, match=r"RC002 the index A\[i\] of an update is float32"
+    ) as caught:
+        source(update_at_a_float())
+    lines, first = inspect.getsourcelines(update_at_a_float)
+    update = next(n for n, line in enumerate(lines) if "reducer_update" in line)
+    assert caught.value.location == f"{__file__}:{first + update}"
+    assert caught.value.fix == 'cast it: `T.cast(A[i], "int32")`'
+
+
+def read_in_two_ways() -> Any:
+    @T.prim_func
+    def kernel(A: T.Tensor((8, 32), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=128):
+            acc = T.alloc_reducer((8,), "float32", op="sum")
+            out = T.alloc_fragment((8,), "float32")
+            T.reducer_init(acc)
+            for i, j in T.Parallel(8, 32):
+                T.reducer_update(acc[i], A[i, j])
+            T.finalize_reducer(acc, out)
+            for i in T.Parallel(8):
+                B[i] = out[i] - out[0]
+
+    return kernel
+
+
+def test_what_tilelang_says_is_passed_on_with_a_way_out() -> None:
+    """From 0.1.13 on the line of the kernel follows it, which is not what it says."""
+    with pytest.raises(ReducerError, match="RC003") as caught:
+        source(read_in_two_ways())
+    assert "StructuralEqual" in caught.value.message
+    assert "-->" not in caught.value.message
+    assert caught.value.fix.startswith("read a fragment by one index in each loop")

@@ -26,6 +26,7 @@ OPENING = (r"before T\.reducer_init", "the RFC's opening at the allocation")
 EPOCHS = (r"exactly one epoch", "several epochs per allocation")
 THREADS = (r"is_const_power_of_two_integer", "the participants are no power of two")
 LAYOUT = (r"^Layout .* has errors", "the tile does not divide over the threads")
+OUTPUTS = (r"^Loop layout is not injective", "the outputs do not divide over the threads")
 SLOTS = (r"kMaxWidePlanSlots", "more than 256 partials per thread")
 BATCH = (r"finalize_reducer: batch", "a batch that does not divide the outputs of a thread")
 WRONG = (r"Not equal to tolerance|Arrays are not equal", "only the first batch is reduced")
@@ -34,6 +35,7 @@ PART = (r"must have the same logical shape", "a part of a buffer is taken for th
 START = (r"unwritten-", "a part of a buffer is taken to start where the buffer does")
 STAGED = (r"\(2 vs\. 1\) : finalize_reducer", "a pipeline makes one reducer for each stage")
 TWICE = (r"Multiple writes to overlapping buffer regions", "a turn fills a tile twice")
+ROW = (r"must have the same logical shape", "a destination that is a row of a tile")
 VALUE = (r"Arrays are not equal", "a value of a pipelined loop keeps that of the first turn")
 #: What TileLang's own does not take, or does wrong, on 0.1.14 and 0.1.15, and why.
 REFUSED = {
@@ -74,6 +76,9 @@ REFUSED = {
     "max_float16_8x96": LAYOUT,
     "value_before_a_copy": VALUE,
     "tile_of_two_tensors": TWICE,
+    "arms_over_the_tile": ROW,
+    "stored_rows_3": OUTPUTS,
+    "stored_rows_6": OUTPUTS,
     "v1_spellings": V1,
     "v1_scaled_result": V1,
     "epoch_with_a_loop_in_a_pipeline": STAGED,

@@ -193,7 +193,7 @@ def test_what_cannot_be_wider_stays_as_it_was(name: str, monkeypatch: pytest.Mon
 
 
 @pytest.mark.skipif(
-    adapter().stages_after_lowering, reason="specializes warps after the copies are lowered"
+    adapter().pipelines_late, reason="specializes warps after the copies are lowered"
 )
 def test_specialized_warps_stay_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not changed(lambda: product((8, 128), 128, "float16", 2), "sm_90", monkeypatch)

@@ -168,7 +168,7 @@ def without_flight(func: Any) -> Any:
 @pytest.fixture
 def slowed(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Have the pass find kernels that wait for everything, and allow `more` than it found."""
-    if adapter().stages_after_lowering:
+    if adapter().pipelines_late:
         pytest.skip("this release keeps its waits as attributes")
     monkeypatch.setenv("REDUCER_COMPAT", "canonical")
     monkeypatch.setattr(Adapter, "waits_by_stages", property(lambda self: True))

@@ -81,6 +81,7 @@ KNOWN = (
         "barrier out where equal elements, not bytes, are a thread's own (test_fuzz_limits.py)",
         ("fault",),
         _shared_anew,
+        lanes=("native",),
     ),
     Known(
         "native: an arm of a branch around a branch",

@@ -19,6 +19,7 @@ FAMILIES = (
     "values",
     "specialized",
     "nests",
+    "barriers",
     "divided",
     "parts",
     "blocks",

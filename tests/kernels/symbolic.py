@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,21 +11,21 @@ import tilelang.language as T
 from tests.kernels.case import Case, integers
 
 
-def tiles(stages: int = 2) -> Any:
+def tiles(stages: int = 2, dtype: str = "float32") -> Any:
     """Row sums in tiles, with ragged edges along both axes."""
     rows, columns = T.dynamic("rows"), T.dynamic("columns")
 
     @T.prim_func
-    def kernel(A: T.Tensor((rows, columns), "float32"), B: T.Tensor((rows,), "float32")):
+    def kernel(A: T.Tensor((rows, columns), dtype), B: T.Tensor((rows,), "float32")):
         with T.Kernel(T.ceildiv(rows, 8), threads=64) as bx:
-            tile = T.alloc_shared((8, 32), "float32")
+            tile = T.alloc_shared((8, 32), dtype)
             acc = T.alloc_reducer((8,), "float32")
             result = T.alloc_fragment((8,), "float32")
             T.reducer_init(acc)
             for k in T.Pipelined(T.ceildiv(columns, 32), num_stages=stages):
                 T.copy(A[bx * 8, k * 32], tile)
                 for i, j in T.Parallel(8, 32):
-                    T.reducer_update(acc[i], tile[i, j])
+                    T.reducer_update(acc[i], T.cast(tile[i, j], "float32"))
             T.finalize_reducer(acc, result)
             T.copy(result, B[bx * 8])
 
@@ -106,6 +107,75 @@ def predicated() -> Any:
     return kernel
 
 
+def lengths() -> Any:
+    """Rows of lengths that a tensor holds, in a pipeline as long as each."""
+    rows = T.dynamic("rows")
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((rows, 520), "float16"),
+        L: T.Tensor((rows,), "int32"),
+        B: T.Tensor((rows,), "float32"),
+    ):
+        with T.Kernel(rows, threads=64) as bx:
+            tile = T.alloc_shared((128,), "float16")
+            acc = T.alloc_reducer((1,), "float32")
+            result = T.alloc_fragment((1,), "float32")
+            T.reducer_init(acc)
+            for k in T.Pipelined(T.ceildiv(L[bx], 128), num_stages=2):
+                T.copy(A[bx, k * 128 : k * 128 + 128], tile)
+                for j in T.Parallel(128):
+                    if k * 128 + j < L[bx]:
+                        T.reducer_update(acc[0], T.cast(tile[j], "float32"))
+            T.finalize_reducer(acc, result)
+            T.copy(result, B[bx : bx + 1])
+
+    return kernel
+
+
+def sequences() -> Any:
+    """Column sums of sequences that lie one after the other; a tensor says where each starts."""
+    rows = T.dynamic("rows")
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((rows, 32), "float16"),
+        starting: T.Tensor((5,), "int32"),
+        B: T.Tensor((4, 32), "float32"),
+    ):
+        with T.Kernel(4, threads=64) as bx:
+            tile = T.alloc_shared((16, 32), "float16")
+            acc = T.alloc_reducer((32,), "float32")
+            result = T.alloc_fragment((32,), "float32")
+            first = starting[bx]
+            end = T.min(starting[bx + 1], rows)
+            T.reducer_init(acc)
+            for k in T.Pipelined(T.ceildiv(end - first, 16), num_stages=3):
+                T.copy(A[first + k * 16 : first + k * 16 + 16, 0:32], tile)
+                for i, j in T.Parallel(16, 32):
+                    if first + k * 16 + i < end:
+                        T.reducer_update(acc[j], T.cast(tile[i, j], "float32"))
+            T.finalize_reducer(acc, result)
+            T.copy(result, B[bx, 0:32])
+
+    return kernel
+
+
+def _with_lengths(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    """One row is shorter than the stages of the pipeline, one is empty, and one is whole."""
+    rows = rng.integers(-4, 5, (4, 520)).astype(np.float16)
+    return rows, np.array([17, 0, 520, 257], np.int32)
+
+
+def _with_starts(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    rows = rng.integers(-4, 5, (100, 32)).astype(np.float16)
+    return rows, np.array([0, 5, 5, 83, 100], np.int32)
+
+
+def _sequence_sums(a: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    return np.stack([a[first:end].sum(0) for first, end in pairwise(starts)])
+
+
 def cases() -> list[Case]:
     item = "sizes that are known at launch"
     return [
@@ -114,6 +184,22 @@ def cases() -> list[Case]:
             item,
             tiles,
             integers((21, 100)),
+            lambda a: a.sum(1),
+            ((21,), "float32"),
+        ),
+        Case(
+            "symbolic_tiles_float16",
+            item,
+            lambda: tiles(3, "float16"),
+            integers((21, 100), dtype="float16"),
+            lambda a: a.sum(1),
+            ((21,), "float32"),
+        ),
+        Case(
+            "symbolic_shorter_than_its_stages",
+            item,
+            lambda: tiles(3, "float16"),
+            integers((21, 20), dtype="float16"),
             lambda a: a.sum(1),
             ((21,), "float32"),
         ),
@@ -148,5 +234,21 @@ def cases() -> list[Case]:
             integers((77,)),
             lambda a: a.sum(keepdims=True),
             ((1,), "float32"),
+        ),
+        Case(
+            "symbolic_lengths",
+            item,
+            lengths,
+            _with_lengths,
+            lambda a, of: np.array([row[:n].sum() for row, n in zip(a, of, strict=True)]),
+            ((4,), "float32"),
+        ),
+        Case(
+            "symbolic_sequences",
+            item,
+            sequences,
+            _with_starts,
+            _sequence_sums,
+            ((4, 32), "float32"),
         ),
     ]

@@ -95,6 +95,29 @@ def in_a_condition() -> Any:
     return kernel
 
 
+def before_a_condition() -> Any:
+    """A named value in front of a condition on the loop's variable, which copies the loop."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4, 16), "int32"), B: T.Tensor((1,), "int32")):
+        with T.Kernel(1, threads=128):
+            tile = T.alloc_fragment((16,), "int32")
+            acc = T.alloc_reducer((1,), "int32", op="sum")
+            result = T.alloc_fragment((1,), "int32")
+            T.reducer_init(acc)
+            for k in T.serial(4):
+                T.copy(A[k, 0:16], tile)
+                for i, j in T.Parallel(16, 64):
+                    value = tile[i] * 2
+                    T.reducer_update(acc[0], value)
+                    if j < 35:
+                        T.reducer_update(acc[0], 1)
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
+
+    return kernel
+
+
 def _two_columns(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     value = (x * w[:, None]).sum(0)
     return value + np.roll(2 * value + w.sum(), 1)
@@ -112,7 +135,18 @@ def cases() -> list[Case]:
     )
     inputs = integers((STEPS, WIDTH), (STEPS,))
     item = "values of a pipelined loop"
-    return [
+    found = [
         Case(name, item, build, inputs, expected, ((WIDTH,), "float32"))
         for name, build, expected in made
     ]
+    found.append(
+        Case(
+            "value_before_a_condition",
+            "predicated updates",
+            before_a_condition,
+            integers((4, 16), dtype="int32"),
+            lambda a: np.array([a.sum() * 128 + 4 * 16 * 35]),
+            ((1,), "int32"),
+        )
+    )
+    return found

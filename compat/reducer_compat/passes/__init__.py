@@ -6,9 +6,8 @@ plan      participants, and how each reducer keeps its partials
 carry     markers become code; what needs a loop layout stays a marker
     ... TileLang: warp specialization, pipelining, layout inference ...
 guard     what stayed runs in one replica only
-prove     counts contributions
     ... TileLang: LowerTileOp ...
 emit      what stayed becomes code
-prove     counts them again
+prove     counts contributions
 residue   nothing of ours may survive
 """

@@ -4,6 +4,7 @@
   iteration is not defined.
 - A private array that such a loop stores to by its own variables and that is used elsewhere: it
   would be found by the thread that happens to run an iteration. Within the loop it is fine.
+- An update of an output whose index is no integer: TileLang fails on it without a word of where.
 - A thread block of several dimensions whose rows differ in what a reducer is given (`rows`).
 """
 
@@ -28,8 +29,23 @@ def admit(func: Any, collected: Collected, sites: tuple[Site, ...]) -> None:
     """
     refuse_divergent(func, collected)
     for site in sites:
+        _refuse_other_indices(site, collected.kernel)
         _refuse_thread_index(site, collected)
         _refuse_private_arrays(func, site, collected.kernel)
+
+
+def _refuse_other_indices(site: Site, kernel: str) -> None:
+    for update in site.updates:
+        for index in update.args[5:]:
+            if str(index.dtype).startswith(("int", "uint")):
+                continue
+            raise ReducerError(
+                "RC002",
+                f"the index {index} of an update is {index.dtype}, no integer",
+                kernel=kernel,
+                location=update.text(3),
+                fix=f'cast it: `T.cast({index}, "int32")`',
+            )
 
 
 def _refuse_thread_index(site: Site, collected: Collected) -> None:
@@ -69,9 +85,7 @@ def _expressions(stmt: Any) -> tuple[Any, ...]:
     if type(stmt) is adapter().tir.AttrStmt:
         return ()
     found = marker.read(stmt)
-    if found is None:
-        return tree.expressions(stmt)
-    return tuple(arg for arg in found.args if isinstance(arg, adapter().tir.PrimExpr))
+    return tree.expressions(stmt) if found is None else found.args
 
 
 def _holds(expr: Any, variables: tuple[Any, ...]) -> bool:

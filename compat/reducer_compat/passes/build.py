@@ -44,9 +44,14 @@ def extern(dtype: str, name: str, *args: Any) -> Any:
 
 def barrier(exchange: Any) -> Any:
     """A barrier of the participants, for what they do to `exchange`."""
+    return barrier_for(str(exchange.scope()))
+
+
+def barrier_for(scope: str) -> Any:
+    """A barrier of the block, for what its threads do to memory of a scope."""
     here = adapter()
-    scope = here.tir.StringImm(str(exchange.scope()))
-    return here.tir.Evaluate(here.tir.Call("int32", here.op("tvm_storage_sync"), [scope]))
+    name = here.tir.StringImm(scope)
+    return here.tir.Evaluate(here.tir.Call("int32", here.op("tvm_storage_sync"), [name]))
 
 
 def _loop(extent: Any, kind: Any, name: str, body: Callable[[Any], Any]) -> Any:

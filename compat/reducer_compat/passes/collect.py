@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.marker import Marker
+from reducer_compat.once import once
 from reducer_rules.monoid import Op
 from reducer_rules.timeline import (
     Alloc,
@@ -336,7 +338,7 @@ class _Reader:
                 self._add(reducer, event, where)
         self._addresses_in(inside, context, where)
 
-    def _addresses_in(self, inside: list[Any], context: Context, where: str) -> None:
+    def _addresses_in(self, inside: Sequence[Any], context: Context, where: str) -> None:
         """Uses of a reducer's storage other than by a load, until it holds its result."""
         for var in tree.among(inside, "Var", "SizeVar"):
             reducer = next((r for r in self.reducers if r.buffer.data.same_as(var)), None)
@@ -399,6 +401,7 @@ def loop_kind(loop: Any) -> LoopKind:
     }.get(loop.kind, LoopKind.UNKNOWN)
 
 
+@once
 def parallel_nest(loop: Any) -> tuple[list[Any], Any]:
     """The directly nested `T.Parallel` loops from `loop` inwards, and the body of the last."""
     tir = adapter().tir

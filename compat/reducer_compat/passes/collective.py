@@ -109,7 +109,18 @@ def close_epoch(store: Storage, dst: Any, exposed: bool) -> Any:
     """Combine the partials of all participants into `dst`.
 
     `exposed` is a place where threads that take no part may run, too.
+
+    Others read a shared destination, after a barrier that TileLang places; but from 0.1.9 on it
+    first merges conditions that are the same: that of the threads which write the destination
+    with that of the statement behind, which may read what another thread wrote.
     """
+    closed = _closed(store, dst, exposed)
+    if not str(dst.scope()).startswith("shared"):
+        return closed
+    return tree.sequence([closed, build.barrier(dst)])
+
+
+def _closed(store: Storage, dst: Any, exposed: bool) -> Any:
     plan = store.plan
     chunks = -(-plan.outputs // plan.chunk)
     lanes = combined(plan.reducer.op, store.partial, plan.kept, plan.lane_bits, plan.thread)

@@ -22,6 +22,7 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
+from reducer_compat.draft import statements
 from reducer_compat.errors import CopyError, ReducerError
 from reducer_compat.passes.build import product
 from reducer_compat.passes.plan import dtype_bytes
@@ -45,11 +46,14 @@ def refuse_misaligned(func: Any, kernel: str) -> None:
         CopyError: one does not, and the kernel was not lowered without the accelerator yet.
         ReducerError: one does not, all the same.
     """
+    evaluate = adapter().tir.Evaluate
+    if not any(type(stmt) is evaluate and _is_load(stmt.value) for stmt in statements(func)):
+        return
     for call, loops in _looped(func.body, ()):
         bounds = _bounds(call)
         if all(_is_multiple(pointer, loops, bytes_) for pointer, bytes_ in bounds):
             continue
-        kind = ReducerError if _is_without_tma() else CopyError
+        kind = ReducerError if is_without_tma() else CopyError
         pointer, least = bounds[0]
         raise kind(
             "RC003",
@@ -105,7 +109,8 @@ def _repeated(stmt: Any, times: int) -> Iterator[tuple[Any, int]]:
         yield from _repeated(child, times)
 
 
-def _is_without_tma() -> bool:
+def is_without_tma() -> bool:
+    """Whether the kernel is lowered without the accelerator."""
     config = adapter().tvm.transform.PassContext.current().config
     return all(key in config and bool(config[key]) for key in WITHOUT_TMA)
 
@@ -117,7 +122,11 @@ def _tensor_copies(body: Any) -> list[Any]:
 def _loads(body: Any) -> list[Any]:
     evaluate = adapter().tir.Evaluate
     calls = [stmt.value for stmt in tree.walk(body) if type(stmt) is evaluate]
-    return [call for call in calls if tree.callee(call) == _LOAD]
+    return [call for call in calls if _is_load(call)]
+
+
+def _is_load(call: Any) -> bool:
+    return tree.callee(call) == _LOAD
 
 
 def _looped(stmt: Any, loops: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
@@ -146,6 +155,6 @@ def _is_multiple(pointer: Any, loops: tuple[Any, ...], least: int) -> bool:
         analyzer.bind(loop.loop_var, here.tvm.ir.Range.from_min_extent(loop.min, loop.extent))
     found = analyzer.modular_set(analyzer.simplify(offset))
     places = [int(found.coeff), int(found.base)]
-    if least == BULK or here.stages_after_lowering:
+    if least == BULK or here.pipelines_late:
         places.append(tree.constant(extent) or 1)
     return not any(place * itemsize % least for place in places)

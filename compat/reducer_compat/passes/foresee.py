@@ -44,7 +44,7 @@ def _judge(func: Any, kernel: str, epoch: Timeline) -> None:
                 kernel,
             )
         pipelined = LoopKind.PIPELINED in outside and not ladder.gave_up(Feature.PIPELINED)
-        if adapter().stages_after_lowering and pipelined and inside:
+        if adapter().pipelines_late and pipelined and inside:
             raise UnfitError(
                 Feature.PIPELINED,
                 f"the epoch of {epoch.name} has a loop, inside a pipelined loop",

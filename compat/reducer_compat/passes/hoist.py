@@ -30,3 +30,19 @@ def loses_an_arm(func: Any) -> bool:
         )
         for stmt in tree.walk(func.body)
     )
+
+
+def is_ssa(func: Any) -> bool:
+    """Whether no variable is made twice.
+
+    TileLang's LoopUnswitching copies a loop for each arm of a condition, with the values that it
+    names (`v = A[i] + 1`), and the split of host and device stops at the second: 0.1.10 to 0.1.14.
+    """
+    return bool(adapter().tir.analysis.verify_ssa(func))
+
+
+def with_own_variables(func: Any) -> Any:
+    """A kernel with variables of its own for each copy of a loop."""
+    here = adapter()
+    only = here.tvm.IRModule({"kernel": func})
+    return here.tir.transform.ConvertSSA()(only)["kernel"]

@@ -16,24 +16,33 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.draft import Draft, draft
+from reducer_compat.once import answers_kept
 
 #: What the names of attributes of ours on a function begin with.
 PREFIX = "reducer_compat."
 
 
-def each(func: Any, change: Callable[[Any], Any]) -> Any:
-    """`func` with every kernel that it launches changed; `change` is given drafts."""
-    return draft(_changed(draft(func), change)).function()
+def _always(func: Any) -> bool:
+    return True
 
 
-def _changed(func: Draft, change: Callable[[Any], Any]) -> Any:
+def each(func: Any, change: Callable[[Any], Any], where: Callable[[Any], Any] = _always) -> Any:
+    """`func` with the kernels that it launches changed; `change` is given drafts.
+
+    Of several kernels, those are changed that `where` is true of; it has to be true of `func`.
+    """
+    with answers_kept():
+        return draft(_changed(draft(func), change, where)).function()
+
+
+def _changed(func: Draft, change: Callable[[Any], Any], where: Callable[[Any], Any]) -> Any:
     found = _launches(func.body)
     if len(found) < 2:
         return change(func)
     bodies = {}
     for number, launch in enumerate(found):
         old = _part(func, number, launch)
-        new = change(old)
+        new = change(old) if where(old) else old
         bodies[hash(launch)] = new.body
         for name in ours(old):
             func = func.without_attr(f"{name}/{number}")

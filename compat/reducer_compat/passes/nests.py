@@ -72,7 +72,7 @@ def _unfit_for_stages(func: Any, pipelines: list[Any]) -> str | None:
 def _unfit_for_warps(func: Any, pipelines: list[Any]) -> str | None:
     if any(map(_copies_under_a_condition, pipelines)):
         return "a pipelined loop copies under a condition"
-    if not adapter().stages_after_lowering:
+    if not adapter().pipelines_late:
         return None
     tiles = [{hash(_copied(one)) for one in tree.walk(loop) if _is_copy(one)} for loop in pipelines]
     if sum(map(len, tiles)) > len(set().union(*tiles)):

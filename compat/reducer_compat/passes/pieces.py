@@ -90,7 +90,7 @@ def widened(func: Any) -> dict[type, tree.Enter]:
 def in_pieces(copy: Any) -> int | None:
     """How many pieces of 16 bytes a copy to shared memory has; None where it is not known to
     come out in such."""
-    source, target = (_end(copy.args[side]) for side in range(2))
+    source, target = (end_of(copy.args[side]) for side in range(2))
     if source is None or target is None or source.extents != target.extents:
         return None
     widest = VECTOR_BYTES // load_bytes(source.load)
@@ -130,7 +130,7 @@ def _better(stmt: Any, threads: int) -> Pieces | None:
         return None
     if any(name in copy.annotations for name in _SAID):
         return None
-    source, target = (_end(copy.args[side]) for side in range(2))
+    source, target = (end_of(copy.args[side]) for side in range(2))
     if source is None or target is None or source.extents != target.extents:
         return None
     if len(source.extents) > MOST_AXES:
@@ -148,7 +148,7 @@ def _better(stmt: Any, threads: int) -> Pieces | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class End:
     """One end of a copy: where it starts, and its extents along the axes that it runs over."""
 
     load: Any
@@ -165,7 +165,7 @@ class _End:
         return tree.constant(steps[last]) == 1 and all(divides(width, start) for start in starts)
 
 
-def _end(argument: Any) -> _End | None:
+def end_of(argument: Any) -> End | None:
     if not tree.callee(argument).endswith("region"):
         return None
     load, _, *rest = tree.items(argument.args)
@@ -174,10 +174,10 @@ def _end(argument: Any) -> _End | None:
     known = [extent for extent in extents if extent is not None and extent != 1]
     if str(load.buffer.dtype) not in WIDE or len(extents) != len(load.indices):
         return None
-    return _End(load, tuple(axes), tuple(known)) if axes and len(known) == len(axes) else None
+    return End(load, tuple(axes), tuple(known)) if axes and len(known) == len(axes) else None
 
 
-def _width(source: _End, target: _End, widest: int) -> int | None:
+def _width(source: End, target: End, widest: int) -> int | None:
     """Elements that can be copied at once, as far as that can be proven."""
     narrowest = max(2, LEAST_BYTES // load_bytes(source.load))
     width = widest

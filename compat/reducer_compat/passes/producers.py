@@ -108,9 +108,9 @@ def _elected(stmt: Any) -> int | None:
 
 def _only_issues(stmt: Any) -> bool:
     """Whether all that runs in more than one thread is waiting, control flow by loops, and
-    counting in registers."""
+    counting in registers and variables."""
     tir = adapter().tir
-    if _elected(stmt) is not None:
+    if _elected(stmt) is not None or type(stmt).__name__ == "Bind":
         return True
     if isinstance(stmt, tir.Evaluate):
         return _is_wait(stmt) or tree.is_nothing(stmt)

@@ -9,6 +9,7 @@ from typing import Any
 from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.marker import Marker
+from reducer_compat.once import once
 from reducer_compat.passes.collect import Reducer, parallel_nest
 
 #: The annotation that fixes the layout of a `T.Parallel` nest, before and after inference.
@@ -172,6 +173,7 @@ def load_bytes(load: Any) -> int:
     return element_bytes(load.buffer)
 
 
+@once
 def element_bytes(buffer: Any) -> int:
     """The bytes of one element of a buffer."""
     dtype = adapter().tvm.DataType(str(buffer.dtype))
@@ -215,6 +217,7 @@ def _find(stmt: Any, loops: list[tuple[Any, tuple[Marker, ...]]]) -> None:
         _find(child, loops)
 
 
+@once
 def updates_in(stmt: Any) -> tuple[Marker, ...]:
     """The updates anywhere under a statement, in program order."""
     markers = [marker.read(inner) for inner in tree.walk(stmt)]

@@ -81,8 +81,7 @@ def _lazy(value: Any) -> bool:
     tir = adapter().tir
     lazy = (tir.Select, tir.And, tir.Or)
     return any(
-        isinstance(node, lazy) or tree.callee(node).endswith("then_else")
-        for node in tree.nodes(value)
+        type(node) in lazy or tree.callee(node).endswith("then_else") for node in tree.nodes(value)
     )
 
 

@@ -26,13 +26,15 @@ from typing import Any
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes.build import barrier
-from reducer_compat.passes.specialized import is_scope
+from reducer_compat.passes.specialized import is_scope, is_specialized
 
 
 def part_turns(func: Any) -> Any:
     """A warp-specialized kernel with a barrier of the block before branches that may read what
     all threads stored, and before every turn of a loop around both."""
-    return func if _filled(func.body) is None else tree.rewritten(func, _enter)
+    if not is_specialized(func) or _filled(func.body) is None:
+        return func
+    return tree.rewritten(func, _enter)
 
 
 def _enter(stmt: Any) -> Any:

@@ -41,7 +41,7 @@ def in_registers(func: Any, kernel: str) -> Any:
     body = tree.transform(func.body, lambda stmt: _loop(stmt, registers))
     if not registers:
         return func
-    if adapter().stages_after_lowering:
+    if adapter().pipelines_late:
         target = func.attrs.get("target")
         if target is not None and may_specialize(target):
             raise UnfitError(

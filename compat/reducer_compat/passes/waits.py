@@ -21,24 +21,35 @@ understood leaves the kernel as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
-from reducer_compat.passes.build import substitute
 from reducer_compat.passes.places import Place, overlap
-from reducer_compat.passes.plan import dtype_bytes
 from reducer_compat.passes.specialized import is_scope
+from reducer_compat.passes.touches import (
+    ADDRESS,
+    POINTER,
+    Pointers,
+    Touch,
+    UnknownError,
+    Where,
+    binding,
+    bounded,
+    called,
+    filled,
+    is_barrier,
+    is_shared,
+    is_uniform,
+    number,
+    pointed_bytes,
+)
 
 COMMIT = "ptx_commit_group"
 WAIT = "ptx_wait_group"
 _COPY = "ptx_cp_async"
-_BARRIER = "tvm_storage_sync"
-_POINTER = "tvm_access_ptr"
-_ADDRESS = "address_of"
 #: What the names of operations contain whose copies are waited for in other ways.
 _OTHERS = ("mbarrier", "barrier_", "tma_", "bulk", "async_barrier", "thread_return")
 #: Periods of a loop's accesses that are tried, and steps after which a kernel is left alone.
@@ -46,49 +57,10 @@ _PERIODS = range(1, 9)
 _MOST_STEPS = 4000
 
 
-class _UnknownError(Exception):
-    """The kernel has a part whose copies cannot be told."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Where:
-    """What is known where a statement stands.
-
-    Attributes:
-        ranges: the least and the largest value of variables, but for loops that are run.
-        conditions: what holds of variables.
-    """
-
-    ranges: Mapping[Any, tuple[int, int]] = field(default_factory=dict)
-    conditions: tuple[Any, ...] = ()
-
-    def over(self, var: Any, least: int, most: int) -> _Where:
-        return _Where({**self.ranges, var: (least, most)}, self.conditions)
-
-    def under(self, condition: Any) -> _Where:
-        known = () if tree.loads(condition) else (condition,)
-        return _Where(self.ranges, (*self.conditions, *known))
-
-
-@dataclass(frozen=True, slots=True)
-class _Touch:
-    """What a statement may touch: bytes `first` to `first + size - 1` of one allocation.
-
-    Attributes:
-        first: an expression, None where all of the allocation may be touched.
-        where: what is known of the variables in it.
-    """
-
-    root: Any
-    first: Any
-    size: int
-    where: _Where
-
-
 @dataclass(frozen=True, slots=True)
 class _Access:
-    touches: tuple[_Touch, ...]
-    copies: tuple[_Touch, ...]
+    touches: tuple[Touch, ...]
+    copies: tuple[Touch, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +118,11 @@ def allowances(func: Any) -> dict[int, int]:
     """
     try:
         reader = _Reader()
-        program = tuple(reader.read(func.body, _Where(), running=True))
+        program = tuple(reader.read(func.body, Where(), running=True))
         if reader.stored & reader.sources:
             return {}
         needed = _Run().of(program)
-    except _UnknownError:
+    except UnknownError:
         return {}
     # Nothing relies on a wait without a need; another one stands between it and every read.
     most = max(needed.values(), default=0)
@@ -182,11 +154,7 @@ def set_waits(func: Any) -> Any:
 
 def has_waits(func: Any) -> bool:
     """Whether a kernel waits for groups of copies."""
-    return any(_called(stmt) == WAIT for stmt in tree.walk(func.body))
-
-
-def _called(stmt: Any) -> str:
-    return tree.operation(stmt.value) if isinstance(stmt, adapter().tir.Evaluate) else ""
+    return any(called(stmt) == WAIT for stmt in tree.walk(func.body))
 
 
 class _Reader:
@@ -199,24 +167,23 @@ class _Reader:
         self.sources: set[int] = set()
         #: Variables that differ between the threads of a block.
         self._threads: set[int] = set()
-        #: The allocation and the bytes before it of variables that point into one.
-        self._alias: dict[int, tuple[int, int]] = {}
+        self._pointers = Pointers()
 
-    def read(self, stmt: Any, where: _Where, running: bool) -> Iterator[Any]:
+    def read(self, stmt: Any, where: Where, running: bool) -> Iterator[Any]:
         """The program of a statement; `running`: whether every thread comes by once a turn.
 
         Raises:
-            _UnknownError: there is a part that cannot be told.
+            UnknownError: there is a part that cannot be told.
         """
         tir = adapter().tir
         if is_scope(stmt) or isinstance(stmt, tir.While):
-            raise _UnknownError
+            raise UnknownError
         if isinstance(stmt, tir.AttrStmt) and stmt.attr_key == "thread_extent":
-            where = where.over(stmt.node.var, 0, self._number(stmt.value) - 1)
+            where = where.over(stmt.node.var, 0, number(stmt.value) - 1)
             if str(stmt.node.thread_tag).startswith("threadIdx"):
                 self._threads.add(hash(stmt.node.var))
-        elif hasattr(stmt, "var") and hasattr(stmt, "value"):
-            self._point(stmt)
+        elif type(stmt) is binding():
+            self._pointers.take(stmt)
         sign = self._sign(stmt)
         if sign is not None:
             yield from self._signed(sign, running)
@@ -233,8 +200,8 @@ class _Reader:
         for child in tree.children(stmt):
             yield from self.read(child, where, running)
 
-    def _branch(self, stmt: Any, where: _Where, running: bool) -> Iterator[Any]:
-        whole = running and _runs(stmt) and self._is_uniform(stmt.condition)
+    def _branch(self, stmt: Any, where: Where, running: bool) -> Iterator[Any]:
+        whole = running and _runs(stmt) and is_uniform(stmt.condition, self._threads)
         first, *rest = tree.children(stmt)
         arms = [self.read(first, where.under(stmt.condition), running=whole)]
         arms += [self.read(other, where, running=whole) for other in rest]
@@ -244,34 +211,24 @@ class _Reader:
             for arm in arms:
                 yield from arm
 
-    def _is_uniform(self, condition: Any) -> bool:
-        """Whether a condition is the same in all threads of a block."""
-        inside = tree.nodes(condition)
-        if any(isinstance(node, (adapter().tir.Call, adapter().tir.BufferLoad)) for node in inside):
-            return False
-        return not any(hash(var) in self._threads for var in tree.variables(condition))
-
     def _sign(self, stmt: Any) -> Any:
-        called = _called(stmt)
-        if called == COMMIT:
+        operation = called(stmt)
+        if operation == COMMIT:
             return _Sign(commits=True)
-        if called == WAIT:
-            wait = _Wait(len(self.waits), self._number(stmt.value.args[0]))
+        if operation == WAIT:
+            wait = _Wait(len(self.waits), number(stmt.value.args[0]))
             self.waits.append(wait)
             return wait
-        whole = called == _BARRIER and len(tree.items(stmt.value.args)) == 1
-        if whole and str(stmt.value.args[0].value).startswith("shared"):
-            return _Sign(commits=False)
-        return None
+        return _Sign(commits=False) if is_barrier(stmt) else None
 
     def _signed(self, sign: Any, running: bool) -> Iterator[Any]:
         if running:
             yield sign
         elif isinstance(sign, _Wait) or sign.commits:
-            raise _UnknownError
+            raise UnknownError
 
-    def _loop(self, stmt: Any, where: _Where, running: bool) -> Iterator[Any]:
-        start, turns = self._number(stmt.min), self._number(stmt.extent)
+    def _loop(self, stmt: Any, where: Where, running: bool) -> Iterator[Any]:
+        start, turns = number(stmt.min), number(stmt.extent)
         if _runs(stmt):
             body = tuple(self.read(stmt.body, where, running))
             yield _Loop(stmt.loop_var, start, turns, body)
@@ -279,101 +236,53 @@ class _Reader:
             inside = where.over(stmt.loop_var, start, start + turns - 1)
             yield from self.read(stmt.body, inside, running=False)
 
-    def _access(self, stmt: Any, where: _Where) -> _Access:
+    def _access(self, stmt: Any, where: Where) -> _Access:
         tir = adapter().tir
         touches, copies = [], []
         if isinstance(stmt, tir.BufferStore):
-            touches += self._element(stmt, where)
-            if not _is_shared(stmt.buffer.data):
-                self.stored.add(self._root(stmt.buffer.data)[0])
+            touches += self._pointers.element(stmt, where, writes=True)
+            if not is_shared(stmt.buffer.data):
+                self.stored.add(self._pointers.root(stmt.buffer.data)[0])
         for expr in tree.expressions(stmt):
             nodes = tree.nodes(expr)
-            pointers = [node for node in nodes if tree.operation(node) == _POINTER]
+            pointers = [node for node in nodes if tree.operation(node) == POINTER]
             target = None
             if tree.operation(expr) == _COPY:
                 if len(pointers) != 2:
-                    raise _UnknownError
+                    raise UnknownError
                 target, source = pointers
-                copies.append(self._pointed(target, where, self._bytes(expr, target)))
-                self.sources.add(self._root(source.args[1])[0])
+                copies.append(self._pointers.pointed(target, where, self._bytes(expr, target)))
+                self.sources.add(self._pointers.root(source.args[1])[0])
             for node in nodes:
                 if isinstance(node, tir.BufferLoad):
-                    touches += self._element(node, where)
-                elif tree.operation(node) == _ADDRESS:
-                    touches += self._whole(node.args[0].buffer.data)
+                    touches += self._pointers.element(node, where, writes=False)
+                elif tree.operation(node) == ADDRESS:
+                    touches += self._pointers.whole(node.args[0].buffer.data)
                 elif any(other in tree.operation(node) for other in _OTHERS):
-                    raise _UnknownError
+                    raise UnknownError
             for pointer in pointers:
-                if pointer is not target and _is_shared(pointer.args[1]):
-                    touches += self._whole(pointer.args[1])
-                elif pointer is not target and self._number(pointer.args[4]) & 2:
-                    self.stored.add(self._root(pointer.args[1])[0])
-            named = [n for n in nodes if isinstance(n, tir.Var) and _is_shared(n)]
-            if len(named) > sum(_is_shared(pointer.args[1]) for pointer in pointers):
+                if pointer is not target and is_shared(pointer.args[1]):
+                    touches += self._pointers.whole(pointer.args[1])
+                elif pointer is not target and number(pointer.args[4]) & 2:
+                    self.stored.add(self._pointers.root(pointer.args[1])[0])
+            named = [n for n in nodes if isinstance(n, tir.Var) and is_shared(n)]
+            if len(named) > sum(is_shared(pointer.args[1]) for pointer in pointers):
                 for var in named:
-                    touches += self._whole(var)
+                    touches += self._pointers.whole(var)
         return _Access(tuple(touches), tuple(copies))
-
-    def _element(self, node: Any, where: _Where) -> list[_Touch]:
-        data = node.buffer.data
-        if not _is_shared(data):
-            return []
-        indices = tree.items(node.indices)
-        if len(indices) != 1:
-            return self._whole(data)
-        size, lanes = dtype_bytes(str(node.buffer.dtype)), 1
-        index = indices[0]
-        if isinstance(index, adapter().tir.Ramp):
-            if tree.constant(index.stride) != 1:
-                return self._whole(data)
-            index, lanes = index.base, self._number(index.lanes)
-        root, before = self._root(data)
-        return [_Touch(root, index * size + before, size * lanes, where)]
-
-    def _pointed(self, pointer: Any, where: _Where, size: int) -> _Touch:
-        itemsize = dtype_bytes(str(pointer.args[0].dtype))
-        root, before = self._root(pointer.args[1])
-        return _Touch(root, pointer.args[2] * itemsize + before, size, where)
 
     def _bytes(self, copy: Any, target: Any) -> int:
         """How many bytes a thread copies: TileLang's own operation counts elements."""
         strings = adapter().tir.StringImm
         args = [arg for arg in tree.items(copy.args) if not isinstance(arg, strings)]
-        counted = self._number(args[2])
+        counted = number(args[2])
         elements = str(copy.op.name).startswith("tl.")
-        return counted * (dtype_bytes(str(target.args[0].dtype)) if elements else 1)
-
-    def _whole(self, data: Any) -> list[_Touch]:
-        return [_Touch(self._root(data)[0], None, 0, _Where())] if _is_shared(data) else []
-
-    def _point(self, stmt: Any) -> None:
-        """Take in that a variable points into an allocation."""
-        if tree.operation(stmt.value) == "handle_add_byte_offset":
-            root, before = self._root(stmt.value.args[0])
-            offset = self._number(stmt.value.args[1])
-            self._alias[hash(stmt.var)] = (root, before + offset)
-        elif _is_shared(stmt.var):
-            raise _UnknownError
-
-    def _root(self, data: Any) -> tuple[int, int]:
-        return self._alias.get(hash(data), (hash(data), 0))
-
-    def _number(self, expr: Any) -> int:
-        value = tree.constant(expr)
-        if value is None:
-            raise _UnknownError
-        return value
+        return counted * (pointed_bytes(target) if elements else 1)
 
 
 def _runs(stmt: Any) -> bool:
     """Whether a statement has copies committed or waited for."""
-    return any(_called(inner) in (COMMIT, WAIT) for inner in tree.walk(stmt))
-
-
-def _is_shared(data: Any) -> bool:
-    """Whether a variable points to shared memory."""
-    scope = getattr(getattr(data, "type_annotation", None), "storage_scope", "")
-    return str(scope).startswith("shared")
+    return any(called(inner) in (COMMIT, WAIT) for inner in tree.walk(stmt))
 
 
 class _Run:
@@ -389,18 +298,18 @@ class _Run:
         """The most groups in flight after each wait that something relies on.
 
         Raises:
-            _UnknownError: a read relies on no wait, or a copy is never read.
+            UnknownError: a read relies on no wait, or a copy is never read.
         """
         self._all(program)
         if self._state.flying:
-            raise _UnknownError
+            raise UnknownError
         return self._allowed
 
     def _all(self, program: Sequence[Any]) -> None:
         for step in program:
             self._state.steps += 1
             if self._state.steps > _MOST_STEPS:
-                raise _UnknownError
+                raise UnknownError
             self._step(step)
 
     def _step(self, step: Any) -> None:
@@ -436,7 +345,7 @@ class _Run:
             return
         newest = max(groups)
         if state.behind is None or state.behind[1] <= newest:
-            raise _UnknownError
+            raise UnknownError
         number, committed = state.behind
         allowed = committed - newest - 1
         self._allowed[number] = min(allowed, self._allowed.get(number, allowed))
@@ -446,7 +355,7 @@ class _Run:
         """Run each arm on its own.
 
         Raises:
-            _UnknownError: copies are in flight where they begin or end.
+            UnknownError: copies are in flight where they begin or end.
         """
         for program in arms.programs:
             self._land()
@@ -455,7 +364,7 @@ class _Run:
 
     def _land(self) -> None:
         if self._state.flying:
-            raise _UnknownError
+            raise UnknownError
         self._state.behind = self._state.latest = None
 
     def _loop(self, loop: _Loop) -> None:
@@ -475,34 +384,14 @@ class _Run:
             turn += 1
         self._values.pop(loop.var, None)
 
-    def _place(self, touch: _Touch) -> Place:
+    def _place(self, touch: Touch) -> Place:
         if touch.first is None:
             return (touch.root, 0, 1 << 40)
         values = tuple(sorted((hash(var), value) for var, value in self._values.items()))
         key = (id(touch), values)
         if key not in self._places:
-            self._places[key] = self._bounded(touch)
+            self._places[key] = bounded(touch, self._values)
         return self._places[key]
-
-    def _bounded(self, touch: _Touch) -> Place:
-        here = adapter()
-        integers = {var: here.tir.IntImm(var.dtype, n) for var, n in self._values.items()}
-        analyzer = here.tvm.arith.Analyzer()
-        for var, (least, most) in touch.where.ranges.items():
-            bound = here.tvm.ir.Range(least, most + 1)
-            analyzer.bind(var, bound)
-        with ExitStack() as known:
-            for condition in touch.where.conditions:
-                known.enter_context(analyzer.constraint_scope(_filled(condition, integers)))
-            found = analyzer.const_int_bound(analyzer.simplify(_filled(touch.first, integers)))
-        least, most = int(found.min_value), int(found.max_value)
-        if least < 0 or most >= 1 << 31:
-            return (touch.root, 0, 1 << 40)
-        return (touch.root, least, most + touch.size - 1)
-
-
-def _filled(expr: Any, values: Mapping[Any, Any]) -> Any:
-    return substitute(expr, values) if values else expr
 
 
 def _period(loop: _Loop) -> int:
@@ -514,11 +403,11 @@ def _period(loop: _Loop) -> int:
 def _repeats(var: Any, firsts: Sequence[Any], period: int) -> bool:
     here = adapter()
     later = {var: var + here.tir.IntImm(var.dtype, period)}
-    moved = (here.simplify(_filled(first, later) - first) for first in firsts)
+    moved = (here.simplify(filled(first, later) - first) for first in firsts)
     return all(tree.constant(difference) == 0 for difference in moved)
 
 
-def _touches(program: Sequence[Any]) -> Iterator[_Touch]:
+def _touches(program: Sequence[Any]) -> Iterator[Touch]:
     for step in program:
         if isinstance(step, _Loop):
             yield from _touches(step.body)

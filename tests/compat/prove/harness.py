@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from reducer_compat import ReducerError, pipeline, simt
-from reducer_compat.passes.prove import Verdict, prove
+from reducer_compat.passes.prove import Verdict, intended, prove
 from tests.kernels import Case
 
 Change = Callable[[Any], Any]
@@ -21,16 +21,21 @@ class Outcome:
     """What became of a mutant.
 
     Attributes:
-        refusal: what the counter said, empty if it accepted the kernel.
+        refusal: what the counter said of what TileLang made of it, empty if it accepted that.
+        of_plan: what it said of the plan, of a mutant that is one.
         differs: whether the interpreter's result is not numpy's, or it found a fault.
     """
 
     refusal: str
+    of_plan: str
     differs: bool
 
 
 def lowered(case: Case, stage: str, change: Change) -> tuple[Any, list[str]]:
-    """The kernel with `change` made at a stage, and what the counter said of it from there on."""
+    """The kernel with `change` made at a stage, and what the counter said of it from there on.
+
+    The plan is counted whatever the other count says.
+    """
     said: list[str] = []
     first = getattr(pipeline, _LAST[stage])
 
@@ -38,8 +43,9 @@ def lowered(case: Case, stage: str, change: Change) -> tuple[Any, list[str]]:
         return change(first(func))
 
     def counted(func: Any, where: str, notes: tuple[str, ...] = ()) -> Verdict:
-        if where == stage or stage == "planned":
-            said.append(verdict_of(func, where))
+        if stage == "planned":
+            said.append(verdict_of(intended(func), stage))
+        said.append(verdict_of(func, where))
         return Verdict("", where, True, 0, 0, (), 0.0)
 
     with patched(**{_LAST[stage]: last, "prove": counted}):
@@ -58,7 +64,8 @@ def verdict_of(func: Any, stage: str) -> str:
 def outcome(case: Case, stage: str, change: Change) -> Outcome:
     """Count and run a mutant."""
     kernel, said = lowered(case, stage, change)
-    return Outcome("\n".join(filter(None, said)), differs(case, kernel))
+    *of_plan, refusal = said
+    return Outcome(refusal, "".join(of_plan), differs(case, kernel))
 
 
 def differs(case: Case, kernel: Any) -> bool:

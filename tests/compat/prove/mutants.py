@@ -74,7 +74,7 @@ def _touching(func: Any, targets: set[str]) -> list[Any]:
         if hit or (waiting is not None and waiting.kind == "partial"):
             found.extend(s for s in (*around, stmt) if not any(s.same_as(f) for f in found))
             return
-        if isinstance(stmt, (tir.For, tir.IfThenElse)):
+        if isinstance(stmt, (tir.For, tir.IfThenElse)) or _is_conditional(stmt):
             around = (*around, stmt)
         for child in tree.children(stmt):
             visit(child, around, ended)
@@ -89,6 +89,8 @@ def _changes(stmt: Any, targets: set[str]) -> Iterator[tuple[str, Any]]:
         yield from _loops(stmt)
     elif isinstance(stmt, tir.IfThenElse):
         yield from _branches(stmt)
+    elif _is_conditional(stmt):
+        yield from _predicates(stmt)
     elif isinstance(stmt, tir.BufferStore):
         yield from _stores(stmt)
     else:
@@ -112,6 +114,22 @@ def _branches(stmt: Any) -> Iterator[tuple[str, Any]]:
     yield "guard:negated", tir.IfThenElse(tir.Not(stmt.condition), stmt.then_case, stmt.else_case)
     for what, condition in _constants(stmt.condition):
         yield f"guard:{what}", tir.IfThenElse(condition, stmt.then_case, stmt.else_case)
+
+
+def _is_conditional(stmt: Any) -> bool:
+    """Whether a block has a predicate, as where a pipeline may be shorter than its stages."""
+    return isinstance(stmt, adapter().block_realize) and tree.constant(stmt.predicate) is None
+
+
+def _predicates(stmt: Any) -> Iterator[tuple[str, Any]]:
+    def under(condition: Any) -> Any:
+        return adapter().block_realize(stmt.iter_values, condition, stmt.block)
+
+    tir = adapter().tir
+    yield "predicate:negated", under(tir.Not(stmt.predicate))
+    yield "predicate:dropped", under(tir.IntImm("bool", 1))
+    for what, condition in _constants(stmt.predicate):
+        yield f"predicate:{what}", under(condition)
 
 
 def _stores(stmt: Any) -> Iterator[tuple[str, Any]]:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import tilelang.language as T
 
-import reducer_compat
 from reducer_compat.passes.prove import Verdict
+from tests.compat.counted import counting
 from tests.compat.lowering import source
 
 #: `T.symbolic` to 0.1.9.
@@ -81,6 +81,26 @@ def as_long_as_data_says() -> Any:
             T.finalize_reducer(acc, result)
             for i in T.Parallel(1):
                 B[bx] = result[i]
+
+    return kernel
+
+
+def as_long_as_a_register_says() -> Any:
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((1024,), "float32"), L: T.Tensor((32,), "int32"), B: T.Tensor((1,), "float32")
+    ):
+        with T.Kernel(1, threads=128):
+            length = T.alloc_local((1,), "int32")
+            acc = T.alloc_reducer((1,), "float32")
+            result = T.alloc_fragment((1,), "float32")
+            length[0] = L[0]
+            T.reducer_init(acc)
+            for k in T.serial(length[0]):
+                for i in T.Parallel(128):
+                    T.reducer_update(acc[0], A[k * 128 + i])
+            T.finalize_reducer(acc, result)
+            T.copy(result, B)
 
     return kernel
 
@@ -197,9 +217,10 @@ LONG = "long loops counted for their first and last iterations, and for one in e
     [
         (indexed_by_data, 2 * 256, ("indices that are data counted as 0 and 1",)),
         (guarded_by_data, 90, ()),
-        (any_size, 300 + 37, ("N counted as 300 and 37",)),
+        (any_size, 300 + 37 + 5, ("N counted as 300, 37 and 5",)),
+        (as_long_as_data_says, (2 + 2 + 3) * 128, (LONG, "L counted as 150, 19 and 3")),
         (
-            as_long_as_data_says,
+            as_long_as_a_register_says,
             3 * 128,
             ("the length of a loop is data: counted for a length of 3",),
         ),
@@ -238,12 +259,13 @@ def test_a_statement_of_a_block_that_was_not_looked_at_is_named() -> None:
 def test_a_verdict_reads_as_a_sentence() -> None:
     planned, lowered = _verdicts(any_size)
     assert str(planned).startswith(
-        "kernel, planned: 337 contributions, each exactly once in 256 slots "
-        "(N counted as 300 and 37), "
+        "kernel, planned: 342 contributions, each exactly once in 384 slots "
+        "(N counted as 300, 37 and 5), "
     )
-    assert str(lowered).startswith("kernel, lowered: 337 contributions")
+    assert str(lowered).startswith("kernel, lowered: 342 contributions")
 
 
-def _verdicts(build: Callable[[], Any]) -> tuple[Verdict, ...]:
-    source(build())
-    return reducer_compat.status().counts[-2:]
+def _verdicts(build: Callable[[], Any]) -> list[Verdict]:
+    with counting() as verdicts:
+        source(build())
+    return verdicts

@@ -32,6 +32,8 @@ BROKEN = [
     ("serial_inside_parallel", "planned"),
     ("opened_twice", "lowered"),
     ("sum_float16_16x128_weighted", "lowered"),
+    ("symbolic_shorter_than_its_stages", "planned"),
+    ("symbolic_shorter_than_its_stages", "lowered"),
 ]
 #: What has to be broken somewhere: each a kind of mutant.
 KINDS = {
@@ -55,6 +57,8 @@ KINDS = {
 }
 if adapter().pairs_halves:
     KINDS |= {"pairs index", "pairs read", "pairs value"}
+if not adapter().pipelines_late:
+    KINDS |= {"predicate"}
 
 
 def case_of(name: str) -> Case:
@@ -105,6 +109,19 @@ def test_every_mutant_with_another_result_is_refused(
         for (kernel, stage), found in outcomes.items()
         for name, result in found.items()
         if result.differs and not result.refusal
+    ]
+    assert missed == []
+
+
+def test_what_is_wrong_with_a_plan_is_refused_as_that_too(
+    outcomes: dict[tuple[str, str], dict[str, Outcome]],
+) -> None:
+    """An error that names the plan says more than one that names what TileLang made of it."""
+    missed = [
+        (kernel, name)
+        for (kernel, stage), found in outcomes.items()
+        for name, result in found.items()
+        if stage == "planned" and result.differs and not result.of_plan
     ]
     assert missed == []
 

@@ -16,7 +16,7 @@ from reducer_compat import ReducerError, ladder, pipeline, simt, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import UncountedWarning
 from reducer_compat.ladder import Feature
-from reducer_compat.passes.prove import Verdict, prove
+from reducer_compat.passes.prove import Verdict, intended, prove
 from reducer_rules.release import Release
 from tests.compat.lowering import source
 from tests.compat.prove import mutants
@@ -82,6 +82,28 @@ def test_a_warp_specialized_kernel_is_refused_only_where_it_fails_without_that_t
     assert caught.value.fix.startswith("report this kernel")
 
 
+def whatever_the_length(func: Any) -> Any:
+    """Have a pipeline run all that it has written out behind its loop."""
+    realize = adapter().block_realize
+
+    def enter(stmt: Any, inside: Any) -> Any:
+        if tree.constant(stmt.predicate) is not None:
+            return None
+        return realize(stmt.iter_values, adapter().tir.IntImm("bool", 1), inside(stmt.block))
+
+    return tree.rewritten_by(func, {realize: enter})
+
+
+@pytest.mark.skipif(adapter().pipelines_late, reason="makes pipelines after the count")
+@pytest.mark.parametrize("name", ["symbolic_tiles", "symbolic_lengths", "symbolic_sequences"])
+def test_a_pipeline_that_runs_turns_which_no_short_length_has_is_refused(name: str) -> None:
+    """The kernel is right wherever there are as many turns as stages."""
+    with broken(whatever_the_length, lambda: not ladder.gave_up(Feature.NARROW)):
+        source(case_of(name).build())
+    assert [str(one.feature) for one in reducer_compat.status().descents[-1:]] == ["narrower plan"]
+    assert "RC006" in reducer_compat.status().descents[-1].reason
+
+
 def beside(func: Any) -> Any:
     """Have each thread write behind its partials, too."""
     tir = adapter().tir
@@ -113,14 +135,12 @@ def test_a_narrow_plan_that_fails_gives_way_to_a_wide_one() -> None:
     with broken(HALF, when=lambda: not ladder.gave_up(Feature.NARROW)):
         got = simt.run(case.build(), *case.arguments(), out_idx=-1)
     np.testing.assert_array_equal(got, case.reference(case.arguments()))
-    for verdict in reducer_compat.status().counts[-2:]:
-        assert verdict.counted
-        assert verdict.notes[0].startswith("narrower plan given up: ")
-        assert "RC006" in verdict.notes[0]
+    verdict = reducer_compat.status().counts[-1]
+    assert verdict.counted
+    assert verdict.notes[0].startswith("narrower plan given up: ")
+    assert "RC006" in verdict.notes[0]
     source(case.build())
-    assert not any(
-        "given up" in note for v in reducer_compat.status().counts[-2:] for note in v.notes
-    )
+    assert not any("given up" in note for note in reducer_compat.status().counts[-1].notes)
 
 
 def test_what_cannot_be_followed_is_told_and_compiled() -> None:
@@ -133,10 +153,45 @@ def test_what_cannot_be_followed_is_told_and_compiled() -> None:
     assert "not counted" in str(last)
 
 
+def test_a_plan_is_counted_where_what_became_of_it_is_not_counted_exactly() -> None:
+    case, stages = case_of("row_sum_8x128_256_shared"), []
+
+    def counted(func: Any, stage: str, notes: tuple[str, ...] = ()) -> Verdict:
+        stages.append(stage)
+        return prove(func, stage, notes)
+
+    with patched(prove=counted):
+        source(case.build())
+        assert stages == ["lowered"]
+        with broken(UNKNOWN), pytest.warns(UncountedWarning):
+            source(case.build())
+        assert stages[1:] == ["lowered", "planned"] * 2
+        with broken(HALF), pytest.raises(ReducerError, match="counted on the lowered kernel"):
+            source(case.build())
+        assert stages[5:] == ["lowered", "planned"] * 2
+
+
+def with_another_functor(func: Any) -> Any:
+    """The kernel with lanes combined by another operation than threads are."""
+    return with_function(lambda text: text.replace("SumOp", "MaxOp"))(func)
+
+
+def test_a_wrong_plan_is_refused_as_one() -> None:
+    """Not as what TileLang made of it, which is wrong as well."""
+    settled = pipeline.settled
+    with (
+        patched(settled=lambda func: with_another_functor(settled(func))),
+        pytest.raises(ReducerError) as caught,
+    ):
+        source(case_of("row_sum_8x128_256_shared").build())
+    assert caught.value.code == "RC006"
+    assert caught.value.message.endswith("(counted on the planned kernel)")
+
+
 def test_a_wide_plan_is_tried_before_a_kernel_goes_uncounted() -> None:
     with broken(UNKNOWN, when=lambda: not ladder.gave_up(Feature.NARROW)):
         source(case_of("row_sum_8x128_256_shared").build())
-    assert all(verdict.counted for verdict in reducer_compat.status().counts[-2:])
+    assert reducer_compat.status().counts[-1].counted
 
 
 def unpartitioned(func: Any) -> Any:
@@ -163,10 +218,11 @@ def test_a_loop_that_lowering_does_not_partition_fails_the_second_count(name: st
     case, found = case_of(name), []
 
     def counted(func: Any, stage: str, notes: tuple[str, ...] = ()) -> Verdict:
-        try:
-            found.append((stage, prove(func, stage).counted))
-        except ReducerError as error:
-            found.append((stage, error.code))
+        for one, where in ((intended(func), "planned"), (func, stage)):
+            try:
+                found.append((where, prove(one, where).counted))
+            except ReducerError as error:
+                found.append((where, error.code))
         return Verdict("", stage, True, 0, 0, (), 0.0)
 
     lower, calls = pipeline._explained, itertools.count()

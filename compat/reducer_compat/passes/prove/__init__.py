@@ -1,4 +1,4 @@
-"""Count every contribution, on what was planned and on what TileLang made of it.
+"""Count every contribution, on what TileLang made of a plan, and on the plan where that fails.
 
 An update has to enter its output exactly once, whatever threads, layouts, guards and collectives
 it goes through. This package executes a kernel for all threads of a block, with sums of weights
@@ -71,7 +71,7 @@ class Authored:
 
     @cached_property
     def source(self) -> source.Source:
-        """What should be counted; what is planned and what is lowered are held against one."""
+        """What should be counted; what is lowered and what was planned are held against one."""
         return source.read(self.body)
 
 
@@ -87,11 +87,7 @@ def keep(func: Any, body: Any) -> Any:
 
 
 def intend(func: Any) -> Any:
-    """`func`, remembering that it was planned like this.
-
-    What was planned is counted together with what `LowerTileOp` makes of it: a processor whose
-    caches TVM has just filled takes twice as long for a count as right after another one.
-    """
+    """`func`, remembering that it was planned like this: TIR never changes."""
     _SOURCES[int(func.attrs[SOURCE])].intended = func
     return func
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from reducer_compat.passes.prove import program as programs
+from reducer_compat.passes.prove.expr import length_of
 from reducer_compat.passes.prove.lanes import DATA, THREAD, Array, Lanes, root, tiled
 from reducer_compat.passes.prove.machine import Axis, Machine, NotCountedError, Stray, Watch
 from reducer_compat.passes.prove.program import Program
@@ -18,8 +19,9 @@ Key = tuple[int, tuple[int, ...]]
 
 #: How often iterations of long loops are added.
 MOST_ROUNDS = 4
-#: What sizes that are only known at launch are taken for, one count each.
-SIZES = (300, 37)
+#: What sizes that are only known at launch are taken for, one count each: many tiles, a few, and
+#: less than one, where a pipeline is shorter than its stages.
+SIZES = (300, 37, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,14 +315,18 @@ def count(source: Source, program: Program) -> Tally:
 def read_program(source: Source, func: Any, planned: bool) -> Program:
     ops = {number: site.op for number, site in source.sites.items()}
     ends = {number: end.op for number, end in source.ends.items()}
-    return programs.read(func, ops, ends, planned, source.tables)
+    return programs.read(func, ops, ends, planned, source.tables, source.lengths)
 
 
 def _explain(source: Source, program: Program, missing: set[tuple[str, int]], tally: Tally) -> None:
     """Say what the count stands for."""
-    sizes = sorted({*source.sizes.values(), *program.sizes.values()})
-    if sizes:
-        tally.notes.append(f"{', '.join(sizes)} counted as {' and '.join(map(str, SIZES))}")
+    named = {**source.sizes, **program.sizes}
+    sizes = {name for key, name in named.items() if key not in source.lengths}
+    lengths = {name for key, name in named.items() if key in source.lengths}
+    for names, values in ((sizes, SIZES), (lengths, tuple(map(length_of, SIZES)))):
+        if names:
+            listed = f"{', '.join(map(str, values[:-1]))} and {values[-1]}"
+            tally.notes.append(f"{', '.join(sorted(names))} counted as {listed}")
     if source.indexed_by_data:
         tally.notes.append("indices that are data counted as 0 and 1")
     if source.turns:

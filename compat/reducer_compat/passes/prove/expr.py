@@ -17,6 +17,9 @@ from reducer_compat.passes.prove.lanes import DATA, Array, Lanes
 
 Run = Callable[[Lanes], Any]
 
+#: How many lengths are told apart.
+MOST_LENGTHS = 8
+
 
 class Code(NamedTuple):
     """An expression as a number for each lane; `data` where it depends on what memory holds."""
@@ -44,11 +47,13 @@ class Scope:
         data: variables that hold data.
         bound: variables that a statement around them binds; others are sizes given at launch.
         sizes: the names of the sizes that were met, by the variable.
+        lengths: the data variables of the tensors whose elements are taken for sizes.
     """
 
     data: set[int] = field(default_factory=set)
     bound: set[int] = field(default_factory=set)
     sizes: dict[int, str] = field(default_factory=dict)
+    lengths: frozenset[int] = frozenset()
 
     def number(self, expr: Any) -> Code:
         """An expression as a number."""
@@ -62,11 +67,22 @@ class Scope:
             if expr.key not in self.bound:
                 self.sizes[expr.key] = expr.name
             return expr.key in self.data
+        if kind == "BufferLoad":
+            return not self._is_length(expr)
         if kind not in _NUMBERS or (kind == "Call" and not _is_known(expr)):
             return True
         # Every part is asked, for its sizes.
         parts = [self._is_data(part) for part in _parts(expr)]
         return any(parts)
+
+    def _is_length(self, load: Any) -> bool:
+        data = load.buffer.data
+        if data.key not in self.lengths:
+            return False
+        self.sizes[data.key] = load.buffer.name
+        for index in load.indices:
+            self._is_data(index)
+        return True
 
     def truth(self, expr: Any) -> Truth:
         """An expression as a condition."""
@@ -82,6 +98,15 @@ class Scope:
         if code.data:
             return Truth(_always, _always, True)
         return Truth(code.run, lambda lanes: np.logical_not(code.run(lanes)), False)
+
+
+def length_of(size: int) -> int:
+    """What the first length of a tensor is taken for, where sizes given at launch are `size`.
+
+    The next one is twice that, and so on: a sequence from one to the next is as long as the first,
+    and still ends within a size.
+    """
+    return (size + 1) // 2
 
 
 def array(value: Any, count: int) -> Array:
@@ -122,6 +147,16 @@ def _literal(expr: Any, lanes: Lanes) -> Any:
 
 def _variable(expr: Any, lanes: Lanes) -> Any:
     return lanes.read(expr.key)
+
+
+def _loaded(expr: Any, lanes: Lanes) -> Any:
+    """An element of a tensor of lengths."""
+    try:
+        size = lanes.read(expr.buffer.data.key)
+    except KeyError:
+        return _data(expr, lanes)
+    place = sum(evaluate(index, lanes) for index in expr.indices)
+    return length_of(size) * (1 + place % MOST_LENGTHS)
 
 
 def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Lanes], Any]:
@@ -190,6 +225,7 @@ _NUMBERS: dict[str, Callable[[Any, Lanes], Any]] = {
     "FloatImm": _literal,
     "Var": _variable,
     "SizeVar": _variable,
+    "BufferLoad": _loaded,
     "Cast": _cast,
     "Not": _negation,
     "Select": _select,

@@ -445,11 +445,19 @@ class _Block(Mirror):
 
 
 class _Realize(Mirror):
-    __slots__ = ("children",)
+    """A block where it runs: a pipeline that is shorter than its stages runs some of its copies
+    under their predicates alone."""
+
+    __slots__ = ("_known", "children")
 
     def __init__(self, raw: Any, known: Known) -> None:
         self.raw = raw
+        self._known = known
         self.children = (_read(raw.block, known),)
+
+    @property
+    def predicate(self) -> Any:
+        return _read(self.raw.predicate, self._known)
 
 
 class _Other(Mirror):

@@ -93,7 +93,12 @@ class Flow(NamedTuple):
 
 
 def read(
-    func: Any, ops: dict[int, Op], ends: dict[int, Op], planned: bool, tables: Tables
+    func: Any,
+    ops: dict[int, Op],
+    ends: dict[int, Op],
+    planned: bool,
+    tables: Tables,
+    lengths: frozenset[int],
 ) -> Program:
     """The program of a kernel.
 
@@ -104,11 +109,12 @@ def read(
         tables: of layouts, read or added to.
         planned: whether `LowerTileOp` is still to come, so that fragments are indexed by element
             and layouts say what each thread runs.
+        lengths: the data variables of the tensors that say how long loops are.
 
     Raises:
         NotCountedError: contributions pass through something unknown.
     """
-    reader = _Reader(ops, ends, planned, tables)
+    reader = _Reader(ops, ends, planned, tables, Store(Scope(lengths=lengths), {}))
     whole = mirror(func.body)
     reader.survey(whole, None)
     reader.follow()
@@ -133,7 +139,7 @@ class _Reader:
     ends: dict[int, Op]
     planned: bool
     tables: Tables
-    store: Store = field(default_factory=lambda: Store(Scope(), {}))
+    store: Store
     threads: int = 1
     thread: int = 0
     blocks: dict[int, int | None] = field(default_factory=dict)
@@ -417,6 +423,16 @@ class _Reader:
         node = Binding(key, number, held, Effects(read=read), [])
         return node if stmt.body is None else sequence([node, self.build(stmt.body)])
 
+    def block(self, stmt: Any) -> Node | None:
+        """A block, a branch where it has a predicate that may not hold."""
+        (inner,) = stmt.children
+        body = self.build(inner)
+        condition = stmt.predicate
+        if body is None or not _matters(body) or constant(condition):
+            return body
+        truth = self.store.scope.truth(condition)
+        return Branch(truth, body, None, body.effects, body.names)
+
     def branch(self, stmt: Any) -> Node | None:
         then = self.build(stmt.then_case)
         other = None if stmt.else_case is None else self.build(stmt.else_case)
@@ -542,6 +558,8 @@ _BUILDERS: dict[str, Callable[[_Reader, Any], Node | None]] = {
     "Evaluate": _Reader.evaluate,
     "LetStmt": _Reader.binding,
     "Bind": _Reader.binding,
+    "BlockRealize": _Reader.block,
+    "SBlockRealize": _Reader.block,
     "IfThenElse": _Reader.branch,
     "For": _Reader.loop,
     "AttrStmt": _Reader.attribute,

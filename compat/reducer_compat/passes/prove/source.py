@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from reducer_compat import marker
+from reducer_compat.adapter import adapter
 from reducer_compat.passes.prove import tags
 from reducer_compat.passes.prove.expr import Code, Run, Scope
 from reducer_compat.passes.prove.lanes import Array, Lanes
 from reducer_compat.passes.prove.layouts import Tables, row_major
+from reducer_compat.passes.prove.lengths import lengths
 from reducer_compat.passes.prove.machine import Machine, Memory, NotCountedError
 from reducer_compat.passes.prove.mirror import (
     constant,
@@ -81,6 +83,7 @@ class Source:
         memories: of each reducer, by the data variable of its buffer: one slot for each output.
         indexed_by_data: whether which output is updated depends on data.
         turns: whether there is a `while`, which is counted for one turn.
+        lengths: the data variables of the tensors that say how long loops are.
         expected: what was found to be expected of it, for `count`, by the assumption.
         tables: the layouts that were met in what became of it.
     """
@@ -94,14 +97,16 @@ class Source:
     sizes: dict[int, str]
     indexed_by_data: bool
     turns: bool
+    lengths: frozenset[int]
     expected: dict[Hashable, Any] = field(default_factory=dict)
     tables: Tables = field(default_factory=Tables)
 
 
 def read(body: Any) -> Source:
     """The epochs of a kernel whose statements are named."""
-    reader = _Reader()
-    node = reader.build(mirror(body))
+    whole = mirror(body)
+    reader = _Reader(Scope(lengths=lengths(whole, _is_parallel)))
+    node = reader.build(whole)
     return Source(
         node if node is not None else Sequence([], NOTHING, []),
         reader.sites,
@@ -112,6 +117,7 @@ def read(body: Any) -> Source:
         reader.scope.sizes,
         reader.indexed_by_data,
         reader.turns,
+        reader.scope.lengths,
     )
 
 
@@ -139,7 +145,7 @@ class SourceLoop(Loop):
 
 @dataclass(slots=True)
 class _Reader:
-    scope: Scope = field(default_factory=Scope)
+    scope: Scope
     sites: dict[int, Site] = field(default_factory=dict)
     ends: dict[int, End] = field(default_factory=dict)
     memories: dict[int, Memory] = field(default_factory=dict)
@@ -241,7 +247,7 @@ class _Reader:
     def _loop(self, stmt: Any) -> Node | None:
         key = stmt.loop_var.key
         low, extent = self.scope.number(stmt.min), self.scope.number(stmt.extent)
-        cut = stmt.kind != _parallel() and not self._depends(stmt.min, stmt.extent)
+        cut = not _is_parallel(stmt) and not self._depends(stmt.min, stmt.extent)
         self.scope.bound.add(key)
         self.loops.append(stmt.loop_var)
         body = self.build(stmt.body)
@@ -303,7 +309,5 @@ class _Reader:
             self.blocks[key] = 1
 
 
-def _parallel() -> Any:
-    from reducer_compat.adapter import adapter
-
-    return adapter().tir.ForKind.PARALLEL
+def _is_parallel(loop: Any) -> bool:
+    return bool(loop.kind == adapter().tir.ForKind.PARALLEL)
