@@ -53,7 +53,7 @@ from reducer_compat.passes.normalize import normalize
 from reducer_compat.passes.occupancy import crowded
 from reducer_compat.passes.packed import packed
 from reducer_compat.passes.participants import narrowed
-from reducer_compat.passes.plan import plan
+from reducer_compat.passes.plan import forced_wide, plan
 from reducer_compat.passes.producers import leave_issuing
 from reducer_compat.passes.project import project
 from reducer_compat.passes.prove import (
@@ -274,10 +274,10 @@ def _proved(func: Any, stage: str) -> Verdict:
     """Count a kernel.
 
     Raises:
-        NarrowError: the count failed, and wide plans were not tried.
+        NarrowError: the count failed, and plans were not wide.
         ReducerError: it failed with wide plans, too.
     """
-    wide = ladder.gave_up(Feature.NARROW)
+    wide = ladder.gave_up(Feature.NARROW) or forced_wide()
     try:
         verdict = prove(func, stage, ladder.notes())
     except ReducerError as error:
