@@ -130,6 +130,41 @@ def test_a_thread_that_writes_beside_its_partials_is_refused() -> None:
     assert str(caught.value.location).rpartition(":")[2].isdigit()
 
 
+def test_a_plan_that_was_asked_to_be_wide_is_lowered_without_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """There is no wider one to try, but TileLang's features can still be given up."""
+    monkeypatch.setenv("REDUCER_COMPAT_PLAN", "wide")
+    case = case_of("gemv_16x128_128_2_shared")
+    with broken(beside, when=lambda: not ladder.gave_up(Feature.SPECIALIZED)):
+        source(case.build(), "sm_90")
+    (latest,) = reducer_compat.status().descents[-1:]
+    assert latest.feature is Feature.SPECIALIZED
+    assert "RC006" in latest.reason
+
+
+def test_a_plan_that_was_asked_to_be_wide_may_go_uncounted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("REDUCER_COMPAT_PLAN", "wide")
+    with broken(unknown), pytest.warns(UncountedWarning, match="contributions pass through"):
+        source(case_of("row_sum_8x128_256_shared").build())
+
+
+def unknown(func: Any) -> Any:
+    """Hand the partials of a thread to a function that nobody knows."""
+    tir = adapter().tir
+
+    def enter(stmt: Any) -> Any:
+        if not isinstance(stmt, tir.BufferStore) or "_partial" not in str(stmt.buffer.name):
+            return None
+        call = adapter().op("call_extern")
+        args = [tir.StringImm("my::touch"), tir.BufferLoad(stmt.buffer, stmt.indices)]
+        return tir.SeqStmt([stmt, tir.Evaluate(tir.Call("handle", call, args))])
+
+    return tree.rewritten(func, enter)
+
+
 def test_a_narrow_plan_that_fails_gives_way_to_a_wide_one() -> None:
     case = case_of("row_sum_8x128_256_shared")
     with broken(HALF, when=lambda: not ladder.gave_up(Feature.NARROW)):
