@@ -105,7 +105,7 @@ def separate(func: Any, kernel: str) -> Any:
         whole = reader.read(func.body, Where())
     except UnknownError:
         return func
-    if _is_divergent(whole, reader.threads):
+    if _is_divergent(whole, reader.lanes):
         kind = ReducerError if is_without_tma() else CopyError
         raise kind(
             "RC003",
@@ -187,8 +187,10 @@ class _Reader:
 
     def __init__(self) -> None:
         self._pointers = Pointers()
-        #: Variables that differ between the threads of a block.
+        #: Variables that may differ between the threads of a block, and those that say which
+        #: thread it is.
         self.threads: set[int] = set()
+        self.lanes: set[int] = set()
         #: How many threads the branches have that a statement is in.
         self._shares: frozenset[int] = frozenset()
 
@@ -240,6 +242,7 @@ class _Reader:
         if tree.is_launch(stmt):
             if str(stmt.node.thread_tag).startswith("threadIdx"):
                 self.threads.add(hash(stmt.node.var))
+                self.lanes.add(hash(stmt.node.var))
             extent = tree.constant(stmt.value)
             return where.over(stmt.node.var, 0, extent - 1) if extent else where
         if type(stmt) is adapter().tir.For:
@@ -250,6 +253,8 @@ class _Reader:
             self._pointers.take(stmt)
             if not is_uniform(stmt.value, self.threads):
                 self.threads.add(hash(stmt.var))
+            if _tells_lanes(stmt.value, self.lanes):
+                self.lanes.add(hash(stmt.var))
         return where
 
     def _inside(self, stmt: Any, where: Where) -> tuple[Where, ...]:
@@ -369,17 +374,24 @@ class _Placer:
         return self._places[touch]
 
 
-def _is_divergent(part: _Part, threads: set[int]) -> bool:
+def _tells_lanes(expr: Any, lanes: set[int]) -> bool:
+    """Whether an expression depends on which thread it is, and on no memory."""
+    inside = tree.nodes(expr)
+    if tree.among(inside, "Call", "BufferLoad"):
+        return False
+    return any(hash(var) in lanes for var in tree.among(inside, "Var", "SizeVar"))
+
+
+def _is_divergent(part: _Part, lanes: set[int]) -> bool:
     """Whether a barrier stands under a condition that differs between the threads it is for."""
     stmt = part.stmt
-    if type(stmt) in _branching() and part.meets is not _Meets.NEVER:
-        named = (hash(var) for expr in tree.expressions(stmt) for var in tree.variables(expr))
-        if any(var in threads for var in named):
-            return True
+    conditions = tree.expressions(stmt) if type(stmt) in _branching() else ()
+    if part.meets is not _Meets.NEVER and any(_tells_lanes(one, lanes) for one in conditions):
+        return True
     inner = part.parts
     if is_scope(stmt):
         inner = tuple(arm for branch in part.parts for arm in _arms(branch))
-    return any(_is_divergent(one, threads) for one in inner)
+    return any(_is_divergent(one, lanes) for one in inner)
 
 
 def _arms(part: _Part) -> Iterator[_Part]:
