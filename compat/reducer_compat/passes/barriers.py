@@ -13,9 +13,10 @@ It puts a barrier before what a thread touches and another touched since the las
     if c: exchange[...] = ...; barrier; O[...] = ...
     else: O[...] = ...                              O has the place of S
 
-All are races in the interpreter on all releases from 0.1.8 to 0.1.15, in kernels without
-reducers, too. Only such pairs are looked at here: two statements that may touch the same bytes,
-one of them to write, with no barrier on a way from one to the other.
+All are races in the interpreter, from 0.1.8 to 0.1.15 (0.1.9 and 0.1.10 take some barriers out of
+branches), in kernels without reducers, too. Only such pairs are looked at here: two statements
+that may touch the same bytes, one of them to write, with no barrier on a way from one to the
+other.
 """
 
 from __future__ import annotations
