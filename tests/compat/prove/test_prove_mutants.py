@@ -32,7 +32,6 @@ BROKEN = [
     ("serial_inside_parallel", "planned"),
     ("opened_twice", "lowered"),
     ("sum_float16_16x128_weighted", "lowered"),
-    ("symbolic_shorter_than_its_stages", "planned"),
     ("symbolic_shorter_than_its_stages", "lowered"),
 ]
 #: What has to be broken somewhere: each a kind of mutant.
