@@ -358,11 +358,11 @@ def _explained(original: Any, mod: Any, mine: list[Any]) -> Any:
         raise
     except Exception as error:
         kernels = ", ".join(str(name.name_hint) for name in mine)
-        shapes = "; ".join(filter(None, (_fragments(mod[name]) for name in mine)))
+        tiles = "; ".join(filter(None, (_tiles(mod[name]) for name in mine)))
         raise ReducerError(
             "RC003",
             f"TileLang cannot lay out the other operations of this kernel: "
-            f"{said(error)}. Fragments: {shapes}, on "
+            f"{said(error)}. Tiles: {tiles or 'none'}, on "
             f"{', '.join(_threads(mod[name]) for name in mine)} threads",
             kernel=kernels,
             fix=_way_out(said(error)),
@@ -381,6 +381,15 @@ def _threads(func: Any) -> str:
     return "unknown" if launch is None else str(launch.value)
 
 
-def _fragments(func: Any) -> str:
-    fragments = filter(is_fragment, tree.allocated(tree.walk(func.body)))
-    return ", ".join(f"{b.name}[{', '.join(str(e) for e in b.shape)}]" for b in fragments)
+def _tiles(func: Any) -> str:
+    """The fragments and shared tiles of a kernel, with their shapes: TileLang lays out each."""
+    tiles = (b for b in tree.allocated(tree.walk(func.body)) if is_fragment(b) or _is_shared(b))
+    return ", ".join(
+        f"{'fragment' if is_fragment(b) else 'shared'} "
+        f"{b.name}[{', '.join(str(e) for e in b.shape)}]"
+        for b in tiles
+    )
+
+
+def _is_shared(buffer: Any) -> bool:
+    return str(buffer.scope()).startswith("shared")

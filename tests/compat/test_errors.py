@@ -143,4 +143,6 @@ def test_what_tilelang_says_is_passed_on_with_a_way_out() -> None:
         source(read_in_two_ways())
     assert "StructuralEqual" in caught.value.message
     assert "-->" not in caught.value.message
+    assert "fragment out[8]" in caught.value.message
+    assert caught.value.message.endswith("on 128 threads")
     assert caught.value.fix.startswith("read a fragment by one index in each loop")
