@@ -73,7 +73,7 @@ from reducer_compat.passes.recognize import uses_reducers
 from reducer_compat.passes.registers import share_registers
 from reducer_compat.passes.residue import residue
 from reducer_compat.passes.settle import settled
-from reducer_compat.passes.sites import find_sites, is_fragment
+from reducer_compat.passes.sites import find_sites, is_fragment, is_tile
 from reducer_compat.passes.specialized import is_specialized
 from reducer_compat.passes.split import refuse_divided
 from reducer_compat.passes.stores import by_threads
@@ -369,8 +369,8 @@ def _explained(original: Any, mod: Any, mine: list[Any]) -> Any:
         ) from error
 
 
-def _way_out(said: str) -> str:
-    if "indices" in said:
+def _way_out(reason: str) -> str:
+    if "indices" in reason:
         return "read a fragment by one index in each loop, or copy it to shared memory first"
     return "use tiles, and copies, that divide among the threads, or shared memory for the fragment"
 
@@ -383,13 +383,9 @@ def _threads(func: Any) -> str:
 
 def _tiles(func: Any) -> str:
     """The fragments and shared tiles of a kernel, with their shapes: TileLang lays out each."""
-    tiles = (b for b in tree.allocated(tree.walk(func.body)) if is_fragment(b) or _is_shared(b))
+    tiles = (b for b in tree.allocated(tree.walk(func.body)) if is_fragment(b) or is_tile(b))
     return ", ".join(
         f"{'fragment' if is_fragment(b) else 'shared'} "
         f"{b.name}[{', '.join(str(e) for e in b.shape)}]"
         for b in tiles
     )
-
-
-def _is_shared(buffer: Any) -> bool:
-    return str(buffer.scope()).startswith("shared")

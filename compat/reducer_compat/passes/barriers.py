@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 from reducer_compat import tree
@@ -99,10 +99,10 @@ def separate(func: Any, kernel: str) -> Any:
             without TMA yet.
         ReducerError: one does, all the same.
     """
-    if not _is_doubtful(func):
-        return func
     reader = _Reader()
     try:
+        if not _is_doubtful(func):
+            return func
         whole = reader.read(func.body, Where())
     except UnknownError:
         return func
@@ -119,7 +119,11 @@ def separate(func: Any, kernel: str) -> Any:
 
 
 def _is_doubtful(func: Any) -> bool:
-    """Whether tiles of different dtypes share places, or threads meet on some ways only."""
+    """Whether tiles of different dtypes share places, or threads meet on some ways only.
+
+    Raises:
+        UnknownError: a variable points to shared memory in a way that is not known.
+    """
     pointers, tiles = Pointers(), list[tuple[int, Place]]()
     tir, branching, variable = adapter().tir, _branching(), binding()
     threads: frozenset[int] = frozenset()
@@ -128,15 +132,12 @@ def _is_doubtful(func: Any) -> bool:
         if kind is tir.AttrStmt and is_scope(stmt):
             threads = _threads(stmt)
         elif kind is variable:
-            try:
-                pointers.take(stmt)
-            except UnknownError:
-                return False
+            pointers.take(stmt)
         elif kind is tir.Evaluate and called(stmt) in _JUMPS:
             return True
         elif kind is tir.DeclBuffer and is_shared(stmt.buffer.data):
             tiles.append(_tile(stmt.buffer, pointers))
-        elif kind in branching and _may_skip(stmt) and _barriers(stmt, threads):
+        elif kind in branching and _may_skip(stmt) and _holds_barrier(stmt, threads):
             return True
     return any(
         size != other and overlap(place, there)
@@ -162,17 +163,19 @@ def _threads(scope: Any) -> frozenset[int]:
     return frozenset(map(number, tree.items(scope.node)))
 
 
-def _barriers(stmt: Any, threads: Collection[int]) -> list[Any]:
-    """The barriers in a statement, of the block or of so many threads."""
-    return [inner for inner in tree.walk(stmt) if is_barrier(inner, threads)]
+def _holds_barrier(stmt: Any, threads: Collection[int]) -> bool:
+    """Whether a barrier is in a statement, of the block or of so many threads."""
+    return any(is_barrier(inner, threads) for inner in tree.walk(stmt))
 
 
+@lru_cache(maxsize=1)
 def _branching() -> frozenset[type]:
     """The classes of statements that may not run what is inside them, or often."""
     tir = adapter().tir
     return frozenset({tir.For, tir.IfThenElse, tir.While})
 
 
+@lru_cache(maxsize=1)
 def _looping() -> frozenset[type]:
     tir = adapter().tir
     return frozenset({tir.For, tir.While})
@@ -232,8 +235,7 @@ class _Reader:
         return _Part(stmt, parts, own, heads, tails, meets, self._is_together(stmt, meets), jumps)
 
     def _is_together(self, stmt: Any, meets: _Meets) -> bool:
-        """Whether threads go the same way at a statement: they do where they meet in it, and a
-        barrier of TileLang's is expected behind a jump."""
+        """Whether threads go the same way at a statement: they do where they meet in it."""
         if meets is not _Meets.NEVER or type(stmt) not in _branching():
             return True
         return all(is_uniform(expr, self.threads) for expr in tree.expressions(stmt))

@@ -42,6 +42,13 @@ def extern(dtype: str, name: str, *args: Any) -> Any:
     return here.tir.Call(dtype, here.op("call_extern"), [here.tir.StringImm(name), *args])
 
 
+def annotated(stmt: Any, key: str, value: Any) -> Any:
+    """A statement that calls a tile operation, with one more annotation of the call."""
+    tir, call = adapter().tir, stmt.value
+    annotations = {**dict(call.annotations.items()), key: value}
+    return tir.Evaluate(tir.Call(call.dtype, call.op, call.args, annotations), tree.span_of(stmt))
+
+
 def barrier(exchange: Any) -> Any:
     """A barrier of the participants, for what they do to `exchange`."""
     return barrier_for(str(exchange.scope()))

@@ -22,7 +22,7 @@ from reducer_compat.passes.halving import Combined, combined
 from reducer_compat.passes.participants import participating
 from reducer_compat.passes.plan import Plan, dtype_bytes
 from reducer_compat.passes.project import HANDOVER, marked, writers
-from reducer_compat.passes.sites import is_fragment
+from reducer_compat.passes.sites import is_fragment, is_tile
 from reducer_rules.monoid import identity
 from reducer_rules.timeline import Init
 
@@ -115,7 +115,7 @@ def close_epoch(store: Storage, dst: Any, exposed: bool) -> Any:
     with that of the statement behind, which may read what another thread wrote.
     """
     closed = _closed(store, dst, exposed)
-    if not str(dst.scope()).startswith("shared"):
+    if not is_tile(dst):
         return closed
     return tree.sequence([closed, build.barrier(dst)])
 

@@ -34,7 +34,7 @@ from reducer_compat.draft import statements
 from reducer_compat.errors import UnfitError
 from reducer_compat.ladder import Feature
 from reducer_compat.passes.participants import is_pipelined
-from reducer_compat.passes.sites import mentions
+from reducer_compat.passes.sites import is_tile, mentions
 from reducer_compat.passes.split import may_specialize
 
 
@@ -192,6 +192,6 @@ def _copied(stmt: Any) -> Any:
         read, written = ends[:1], ends[1].buffer if len(ends) == 2 else None
     else:
         return None
-    if written is None or not str(written.scope()).startswith("shared"):
+    if written is None or not is_tile(written):
         return None
     return written.data if any(str(one.buffer.scope()) == "global" for one in read) else None

@@ -23,7 +23,7 @@ from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.draft import statements
 from reducer_compat.passes import build
-from reducer_compat.passes.sites import LAYOUT, VECTOR_BYTES, load_bytes
+from reducer_compat.passes.sites import LAYOUT, VECTOR_BYTES, is_tile, load_bytes
 from reducer_compat.passes.specialized import is_specialized
 from reducer_compat.passes.stage import WIDE, address, divides, strides
 
@@ -79,10 +79,7 @@ def widened(func: Any) -> dict[type, tree.Enter]:
             return None
         if found not in layouts:
             layouts[found] = found.layout()
-        copy = stmt.value
-        annotations = {**dict(copy.annotations.items()), LAYOUT: layouts[found]}
-        call = adapter().tir.Call(copy.dtype, copy.op, copy.args, annotations)
-        return adapter().tir.Evaluate(call, tree.span_of(stmt))
+        return build.annotated(stmt, LAYOUT, layouts[found])
 
     return {adapter().tir.Evaluate: enter}
 
@@ -136,7 +133,7 @@ def _better(stmt: Any, threads: int) -> Pieces | None:
     if len(source.extents) > MOST_AXES:
         return None
     read, written = source.load.buffer, target.load.buffer
-    is_load = str(read.scope()) == "global" and str(written.scope()).startswith("shared")
+    is_load = str(read.scope()) == "global" and is_tile(written)
     if not is_load or str(read.dtype) != str(written.dtype):
         return None
     widest = VECTOR_BYTES // load_bytes(source.load)
@@ -166,6 +163,7 @@ class End:
 
 
 def end_of(argument: Any) -> End | None:
+    """An end of a copy, by its region; None where its extents or its dtype are not known."""
     if not tree.callee(argument).endswith("region"):
         return None
     load, _, *rest = tree.items(argument.args)

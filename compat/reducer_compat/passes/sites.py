@@ -305,6 +305,11 @@ def _is_filling(stmt: Any, buffer: Any) -> bool:
     return bool(others) and not any(str(other.scope()).startswith("local") for other in others)
 
 
+def is_tile(buffer: Any) -> bool:
+    """Whether a buffer is in memory that the threads of a block share."""
+    return str(buffer.scope()).startswith("shared")
+
+
 def is_fragment(buffer: Any) -> bool:
     """Whether a buffer is spread over the registers of many threads."""
     return str(buffer.scope()) == "local.fragment"

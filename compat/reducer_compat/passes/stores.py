@@ -14,6 +14,7 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
+from reducer_compat.passes import build
 from reducer_compat.passes.copies import BULK
 from reducer_compat.passes.pieces import end_of
 from reducer_compat.passes.sites import load_bytes
@@ -30,10 +31,7 @@ def by_threads(func: Any) -> Any:
 def _enter(stmt: Any) -> Any:
     if type(stmt) is not adapter().tir.Evaluate or not _is_unfit(stmt.value):
         return None
-    copy = stmt.value
-    annotations = {**dict(copy.annotations.items()), _BY_THREADS: adapter().tir.IntImm("bool", 1)}
-    call = adapter().tir.Call(copy.dtype, copy.op, copy.args, annotations)
-    return adapter().tir.Evaluate(call, tree.span_of(stmt))
+    return build.annotated(stmt, _BY_THREADS, adapter().tir.IntImm("bool", 1))
 
 
 def _is_unfit(copy: Any) -> bool:

@@ -30,7 +30,7 @@ from reducer_compat.errors import UnfitError
 from reducer_compat.ladder import Feature
 from reducer_compat.passes.pieces import in_pieces
 from reducer_compat.passes.plan import dtype_bytes
-from reducer_compat.passes.sites import is_fragment
+from reducer_compat.passes.sites import is_fragment, is_tile
 from reducer_compat.passes.specialized import is_specialized
 
 #: Bytes on their way to a multiprocessor that keep memory busy, and where consumers copy them on.
@@ -75,7 +75,7 @@ def _fills_fragment(call: Any) -> bool:
     if tree.callee(call) != _COPY:
         return False
     source, target = (call.args[side].args[0].buffer for side in range(2))
-    return str(source.scope()).startswith("shared") and is_fragment(target)
+    return is_tile(source) and is_fragment(target)
 
 
 def _launched(whole: Any) -> tuple[int, int]:

@@ -26,6 +26,7 @@ from typing import Any
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes.build import barrier
+from reducer_compat.passes.sites import is_tile
 from reducer_compat.passes.specialized import is_scope, is_specialized
 
 
@@ -87,4 +88,4 @@ def _shared_target(stmt: Any) -> Any:
     """The buffer of shared memory that a statement stores to."""
     if not isinstance(stmt, adapter().tir.BufferStore):
         return None
-    return stmt.buffer if str(stmt.buffer.scope()).startswith("shared") else None
+    return stmt.buffer if is_tile(stmt.buffer) else None
