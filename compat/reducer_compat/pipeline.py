@@ -10,7 +10,7 @@ after  LowerTileOp                   emit, packed, occupancy, prove (what the pl
 around FlattenBuffer                 flatten; registers and producers, where TileLang tells warps
                                      apart only after LowerTileOp
 around HoistIfThenElse               hoist
-before MakePackedAPI                 arrivals, waits, barriers
+before MakePackedAPI                 arrivals, synchronous, waits, barriers
 
 Around all of them (`retry`): a kernel that TileLang loses a part of is lowered in another way.
 """
@@ -74,9 +74,10 @@ from reducer_compat.passes.registers import share_registers
 from reducer_compat.passes.residue import residue
 from reducer_compat.passes.settle import settled
 from reducer_compat.passes.sites import find_sites, is_fragment, is_tile
-from reducer_compat.passes.specialized import is_specialized
+from reducer_compat.passes.specialized import is_specialized, refuse_divided_warps
 from reducer_compat.passes.split import refuse_divided
 from reducer_compat.passes.stores import by_threads
+from reducer_compat.passes.synchronous import through_registers
 from reducer_compat.passes.transfers import refuse_small
 from reducer_compat.passes.turns import part_turns
 from reducer_compat.passes.unpipeline import unpipeline
@@ -203,8 +204,16 @@ def _lowered(func: Any) -> Any:
 
 
 def _parted(func: Any) -> Any:
-    """A kernel with its producers and consumers, if it has some by now, as they should be."""
-    return leave_issuing(share_registers(func)) if is_specialized(func) else func
+    """A kernel with its producers and consumers, if it has some by now, as they should be.
+
+    Raises:
+        UnfitError: TileLang cannot keep these apart.
+    """
+    if not is_specialized(func):
+        return func
+    if adapter().syncs_whole_warps:
+        refuse_divided_warps(func, str(func.attrs["global_symbol"]))
+    return leave_issuing(share_registers(func))
 
 
 def around_flattening(original: Any, mod: Any) -> Any:
@@ -251,7 +260,7 @@ def before_packing(original: Any, mod: Any) -> Any:
     than they read, and for what another thread does to the same bytes.
 
     Raises:
-        UnfitError: for nobody.
+        UnfitError: for nobody, or for a copy that cannot be made.
         CopyError: a barrier for threads that do not come to it.
         ReducerError: the same, without TMA.
     """
@@ -259,7 +268,8 @@ def before_packing(original: Any, mod: Any) -> Any:
     for name, func in _with_reducers(mod):
         if here.forgets_arrivals:
             refuse_unending(func, str(name.name_hint))
-        awaited = set_waits(func) if here.waits_by_stages else func
+        awaited = through_registers(func, str(name.name_hint)) if here.copies_elements else func
+        awaited = set_waits(awaited) if here.waits_by_stages else awaited
         awaited = separate(awaited, str(name.name_hint))
         if awaited is not func:
             mod = _updated(mod, name, awaited)

@@ -198,7 +198,7 @@ def _suspects(error: Exception) -> tuple[Feature, ...]:
         return (Feature.TMA,)
     if isinstance(error, NarrowError):
         return (Feature.NARROW,)
-    return (Feature.NATIVE, Feature.NARROW, Feature.SPECIALIZED, Feature.PIPELINED)
+    return (Feature.NATIVE, Feature.NARROW, Feature.SPECIALIZED, Feature.TMA, Feature.PIPELINED)
 
 
 def _has(feature: Feature, kernels: list[tuple[Any, Any]], given: tuple[Any, ...]) -> bool:

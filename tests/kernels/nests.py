@@ -55,6 +55,29 @@ def slices_of_a_tile() -> Any:
     return kernel
 
 
+def normalized_through_one_tile() -> Any:
+    """A pipeline of updates, and one that has none, through the same tile: each row less its sum."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((ROWS, 256), "float32"), B: T.Tensor((ROWS, 256), "float32")):
+        with T.Kernel(1, threads=128):
+            tile = T.alloc_shared((ROWS, COLUMNS), "float32")
+            acc = T.alloc_reducer((ROWS,), "float32")
+            result = T.alloc_fragment((ROWS,), "float32")
+            T.reducer_init(acc)
+            for k in T.Pipelined(256 // COLUMNS, num_stages=2):
+                T.copy(A[0, k * COLUMNS], tile)
+                for i, j in T.Parallel(ROWS, COLUMNS):
+                    T.reducer_update(acc[i], tile[i, j])
+            T.finalize_reducer(acc, result)
+            for k in T.Pipelined(256 // COLUMNS, num_stages=2):
+                T.copy(A[0, k * COLUMNS], tile)
+                for i, j in T.Parallel(ROWS, COLUMNS):
+                    B[i, k * COLUMNS + j] = tile[i, j] - result[i]
+
+    return kernel
+
+
 def tile_before_the_pipeline(turns: int, width: int) -> Any:
     """A loop around a tile that the consumers read and a pipeline of `turns` turns.
 
@@ -245,6 +268,16 @@ def cases() -> list[Case]:
             integers((3, 2, ROWS, COLUMNS)),
             lambda a: a.sum((0, 1, 3)),
             ((ROWS,), "float32"),
+        )
+    )
+    found.append(
+        Case(
+            "normalized_through_one_tile",
+            item,
+            normalized_through_one_tile,
+            integers((ROWS, 256)),
+            lambda a: a - a.sum(1, keepdims=True),
+            ((ROWS, 256), "float32"),
         )
     )
     item = "streaming pipelined GEMV with one final collective"

@@ -32,6 +32,55 @@ def tiles(stages: int = 2, dtype: str = "float32") -> Any:
     return kernel
 
 
+def gemv(dtype: str) -> Any:
+    """A matrix by a vector of symbolic length: nobody knows which of its elements lie side by side
+    within 4 bytes."""
+    rows, columns = T.dynamic("rows"), T.dynamic("columns")
+    total = "int32" if dtype == "int8" else "float32"
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((rows, columns), dtype),
+        x: T.Tensor((columns,), dtype),
+        B: T.Tensor((rows,), total),
+    ):
+        with T.Kernel(T.ceildiv(rows, 4), threads=64) as bx:
+            tile, part = T.alloc_shared((4, 64), dtype), T.alloc_shared((64,), dtype)
+            acc = T.alloc_reducer((4,), total)
+            result = T.alloc_fragment((4,), total)
+            T.reducer_init(acc)
+            for k in T.Pipelined(T.ceildiv(columns, 64), num_stages=2):
+                T.copy(A[bx * 4, k * 64], tile)
+                T.copy(x[k * 64], part)
+                for i, j in T.Parallel(4, 64):
+                    T.reducer_update(acc[i], T.cast(tile[i, j], total) * T.cast(part[j], total))
+            T.finalize_reducer(acc, result)
+            T.copy(result, B[bx * 4])
+
+    return kernel
+
+
+def no_whole_warps() -> Any:
+    """Row sums by 48 threads, which producers of a warp-specialized pipeline may stand beside."""
+    rows, columns = T.dynamic("rows"), T.dynamic("columns")
+
+    @T.prim_func
+    def kernel(A: T.Tensor((rows, columns), "float16"), B: T.Tensor((rows,), "float32")):
+        with T.Kernel(T.ceildiv(rows, 6), threads=48) as bx:
+            tile = T.alloc_shared((6, 64), "float16")
+            acc = T.alloc_reducer((6,), "float32")
+            result = T.alloc_fragment((6,), "float32")
+            T.reducer_init(acc)
+            for k in T.Pipelined(T.ceildiv(columns, 64), num_stages=2):
+                T.copy(A[bx * 6, k * 64], tile)
+                for i, j in T.Parallel(6, 64):
+                    T.reducer_update(acc[i], T.cast(tile[i, j], "float32"))
+            T.finalize_reducer(acc, result)
+            T.copy(result, B[bx * 6])
+
+    return kernel
+
+
 def fragment_rows() -> Any:
     """Tiles of fragments; the last one is ragged."""
     rows = T.dynamic("rows")
@@ -202,6 +251,25 @@ def cases() -> list[Case]:
             integers((21, 24), dtype="float16"),
             lambda a: a.sum(1),
             ((21,), "float32"),
+        ),
+        *(
+            Case(
+                f"symbolic_gemv_{dtype}",
+                item,
+                lambda dtype=dtype: gemv(dtype),
+                integers((13, 208), (208,), dtype=dtype),
+                lambda a, x: a.astype(np.float64) @ x.astype(np.float64),
+                ((13,), "int32" if dtype == "int8" else "float32"),
+            )
+            for dtype in ("float16", "int8")
+        ),
+        Case(
+            "symbolic_no_whole_warps",
+            item,
+            no_whole_warps,
+            integers((13, 104), dtype="float16"),
+            lambda a: a.sum(1),
+            ((13,), "float32"),
         ),
         Case(
             "symbolic_fragment_rows",

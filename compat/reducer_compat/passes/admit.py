@@ -5,7 +5,8 @@
 - A private array that such a loop stores to by its own variables and that is used elsewhere: it
   would be found by the thread that happens to run an iteration. Within the loop it is fine.
 - An update of an output whose index is no integer: TileLang fails on it without a word of where.
-- A thread block of several dimensions whose rows differ in what a reducer is given (`rows`).
+- A thread block of several dimensions whose rows differ in what a reducer is given, and a loop of
+  updates to which some threads do not come (`rows`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.errors import ReducerError
 from reducer_compat.passes.collect import Collected, parallel_nest
-from reducer_compat.passes.rows import refuse_divergent
+from reducer_compat.passes.rows import refuse_alone, refuse_divergent
 from reducer_compat.passes.sites import Site
 
 
@@ -28,6 +29,7 @@ def admit(func: Any, collected: Collected, sites: tuple[Site, ...]) -> None:
         ReducerError: RC002 or RC004, with the line of the update.
     """
     refuse_divergent(func, collected)
+    refuse_alone(func, collected)
     for site in sites:
         _refuse_other_indices(site, collected.kernel)
         _refuse_thread_index(site, collected)

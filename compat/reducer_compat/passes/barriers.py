@@ -34,7 +34,7 @@ from reducer_compat.passes.build import barrier_for
 from reducer_compat.passes.copies import is_without_tma
 from reducer_compat.passes.places import Place, overlap
 from reducer_compat.passes.plan import dtype_bytes
-from reducer_compat.passes.specialized import is_scope
+from reducer_compat.passes.specialized import branch_threads, is_scope
 from reducer_compat.passes.touches import (
     ADDRESS,
     POINTER,
@@ -130,7 +130,7 @@ def _is_doubtful(func: Any) -> bool:
     for stmt in tree.walk(func.body):
         kind = type(stmt)
         if kind is tir.AttrStmt and is_scope(stmt):
-            threads = _threads(stmt)
+            threads = frozenset(branch_threads(stmt))
         elif kind is variable:
             pointers.take(stmt)
         elif kind is tir.Evaluate and called(stmt) in _JUMPS:
@@ -156,11 +156,6 @@ def _tile(buffer: Any, pointers: Pointers) -> tuple[int, Place]:
         return itemsize, (root, 0, 1 << 40)
     size = reduce(int.__mul__, (extent or 0 for extent in extents), itemsize)
     return itemsize, (root, before, before + size - 1)
-
-
-def _threads(scope: Any) -> frozenset[int]:
-    """How many threads each branch of a warp-specialized kernel has."""
-    return frozenset(map(number, tree.items(scope.node)))
 
 
 def _holds_barrier(stmt: Any, threads: Collection[int]) -> bool:
@@ -205,7 +200,7 @@ class _Reader:
             UnknownError: there is a part that cannot be told.
         """
         if is_scope(stmt):
-            self._shares = _threads(stmt)
+            self._shares = frozenset(branch_threads(stmt))
         if is_barrier(stmt, self._shares):
             return _Part(stmt, (), (), (), (), _Meets.ALWAYS)
         if called(stmt) in _JUMPS:

@@ -44,9 +44,10 @@ def refuse_nested(func: Any, kernel: str) -> None:
     Raises:
         UnfitError: another lowering has to be chosen.
     """
-    pipelines = [loop for loop in filter(is_pipelined, statements(func)) if _has_markers(loop)]
-    if pipelines and not ladder.gave_up(Feature.PIPELINED):
-        reason = _unfit_for_stages(func, pipelines)
+    pipelines = list(filter(is_pipelined, statements(func)))
+    ours = list(filter(_has_markers, pipelines))
+    if ours and not ladder.gave_up(Feature.PIPELINED):
+        reason = _unfit_for_stages(func, ours)
         if reason is not None:
             raise UnfitError(Feature.PIPELINED, reason, kernel)
     target = func.attrs.get("target")

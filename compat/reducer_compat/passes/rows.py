@@ -1,4 +1,8 @@
-"""Find epochs in which the rows of a thread block differ.
+"""Find epochs in which the threads of a block differ where they must not.
+
+TileLang spreads a loop of updates over all threads of a row: what it gives to one that does not
+come to the loop, or not as often, is lost. So no condition and no length of a loop around one may
+depend on threadIdx.x, nor on what a thread keeps for itself and computed from it.
 
 The rows of threadIdx.x are replicas: TileLang spreads loops over x alone, and each row does all
 of the kernel. A statement of a reducer that depends on threadIdx.y or threadIdx.z has a meaning
@@ -9,12 +13,14 @@ load a tile together, or choose which of them stores a result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from reducer_compat import marker, tree
 from reducer_compat.adapter import adapter
+from reducer_compat.draft import statements
 from reducer_compat.errors import ReducerError
 from reducer_compat.marker import Marker
 from reducer_compat.passes.collect import Collected
@@ -31,13 +37,7 @@ def refuse_divergent(func: Any, collected: Collected) -> None:
     """
     if not collected.rows:
         return
-    known = _Rows({hash(var) for var in collected.rows})
-    size = 0
-    while len(known.data) > size:  # what a loop computes, its next turn reads
-        size = len(known.data)
-        for _ in known.differing(func.body, False):
-            pass
-    found = next(known.differing(func.body, False), None)
+    found = next((mark for mark, _ in _differing(func, collected.rows)), None)
     if found is not None:
         raise ReducerError(
             "RC004",
@@ -49,29 +49,72 @@ def refuse_divergent(func: Any, collected: Collected) -> None:
         )
 
 
+def refuse_alone(func: Any, collected: Collected) -> None:
+    """See that all threads of a row come to a statement of a reducer, and equally often.
+
+    Raises:
+        ReducerError: RC002, with the line of the statement.
+    """
+    if not any(map(_may_part, statements(func))):
+        return
+    differing = _differing(func, (collected.thread,))
+    found = next((mark for mark, apart in differing if apart), None)
+    if found is not None:
+        raise ReducerError(
+            "RC002",
+            f"the {found.kind} of reducer {found.target.name} is under a condition, or in a loop, "
+            "that differs between threads: what it gives to others is lost",
+            kernel=collected.kernel,
+            location=found.text(3 if found.kind == "update" else 2),
+            fix="use a condition on the variables of the T.Parallel loop, inside of it",
+        )
+
+
+def _may_part(stmt: Any) -> bool:
+    """Whether threads may go another way at a statement than others."""
+    if type(stmt) not in _branching():
+        return False
+    return any(tree.constant(expr) is None for expr in tree.expressions(stmt))
+
+
+@lru_cache(maxsize=1)
+def _branching() -> frozenset[type]:
+    tir = adapter().tir
+    return frozenset({tir.For, tir.IfThenElse, tir.While})
+
+
+def _differing(func: Any, variables: Iterable[Any]) -> list[tuple[Marker, bool]]:
+    """The statements of reducers that depend on some variables, and whether in where they are."""
+    known = _Differences({hash(var) for var in variables})
+    while True:  # what a loop computes, its next turn reads
+        size = len(known.data)
+        found = list(known.differing(func.body, False))
+        if len(known.data) == size:
+            return found
+
+
 @dataclass
-class _Rows:
-    """What differs between rows: variables, and the data of buffers private to a thread."""
+class _Differences:
+    """What differs between threads: variables, and the data of buffers private to one."""
 
     data: set[int] = field(default_factory=set)
 
-    def differing(self, stmt: Any, apart: bool) -> Iterator[Marker]:
+    def differing(self, stmt: Any, apart: bool) -> Iterator[tuple[Marker, bool]]:
         """The statements of reducers under `stmt` that differ; what they compute is added.
 
-        `apart` is where rows may not meet, or not equally often.
+        With each, and in `apart`: whether it is where threads may not meet, or not equally often.
         """
-        tir = adapter().tir
         found = marker.read(stmt)
         if found is not None:
             first = _VALUES.get(found.kind, len(found.args))
             differs = apart or any(map(self._differs, found.args[first:]))
             if differs and found.kind not in ("alloc", "line"):
-                yield found
+                yield found, apart
             return
         differs = apart or any(map(self._differs, tree.expressions(stmt)))
         if differs:
             self._write(stmt)
-        inside = isinstance(stmt, (tir.IfThenElse, tir.For, tir.While)) and differs
+        inside = type(stmt) in _branching() and differs
         for child in tree.children(stmt):
             yield from self.differing(child, apart or inside)
 
@@ -81,7 +124,7 @@ class _Rows:
         )
 
     def _write(self, stmt: Any) -> None:
-        """Keep what a statement gives another value in each row."""
+        """Keep what a statement gives another value in each."""
         tir = adapter().tir
         if type(stmt) is tir.BufferStore:
             self._add(stmt.buffer)
