@@ -104,14 +104,6 @@ class Adapter:
         return _release("0.1.9") <= self.release < _release("0.1.12")
 
     @property
-    def syncs_whole_warps(self) -> bool:
-        """Whether a barrier of some threads that are no whole warps is left out, as to 0.1.12.
-
-        After, TileLang refuses such a kernel.
-        """
-        return self.release < _release("0.1.13")
-
-    @property
     def forgets_arrivals(self) -> bool:
         """Whether nobody arrives at the barrier of a warp-specialized bulk copy."""
         return _release("0.1.9") <= self.release < _release("0.1.13")

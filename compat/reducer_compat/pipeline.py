@@ -211,8 +211,7 @@ def _parted(func: Any) -> Any:
     """
     if not is_specialized(func):
         return func
-    if adapter().syncs_whole_warps:
-        refuse_divided_warps(func, str(func.attrs["global_symbol"]))
+    refuse_divided_warps(func, str(func.attrs["global_symbol"]))
     return leave_issuing(share_registers(func))
 
 

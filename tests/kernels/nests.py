@@ -56,7 +56,7 @@ def slices_of_a_tile() -> Any:
 
 
 def normalized_through_one_tile() -> Any:
-    """A pipeline of updates, and one that has none, through the same tile: each row less its sum."""
+    """A pipeline of updates, and one without, through the same tile: each row less its sum."""
 
     @T.prim_func
     def kernel(A: T.Tensor((ROWS, 256), "float32"), B: T.Tensor((ROWS, 256), "float32")):
