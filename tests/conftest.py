@@ -11,10 +11,21 @@ LONGEST = (
     "tests/compat/prove/test_prove_mutants.py",
     "tests/compat/test_kernels.py",
     "tests/packaging/test_packaging_install.py",
+    "tests/fuzz/test_fuzz.py",
+    "tests/compat/test_native.py",
+    "tests/verify/test_verify_bad_input.py",
+    "tests/compat/prove/test_prove_plans.py",
     "tests/compat/test_hip.py",
-    "tests/compat/test_caches.py",
-    "tests/compat/prove/test_prove_refusals.py",
+    "tests/verify/test_verify_command.py",
     "tests/compat/test_import.py",
+    "tests/lowering/test_lowering.py",
+    "tests/compat/test_caches.py",
+    "tests/releases/test_ranges.py",
+    "tests/compat/prove/test_prove_refusals.py",
+    "tests/compat/test_waits.py",
+    "tests/test_readme.py",
+    "tests/integration/test_integration_pre_commit.py",
+    "tests/compat/simt/test_simt_numbers.py",
 )
 
 
