@@ -5,7 +5,7 @@ The contribution counter accepts each, before and after lowering.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import pytest
 
 from reducer_compat import ReducerError
 from reducer_compat.adapter import adapter
+from reducer_compat.simt.lowering import default_arch, installed
 from tests.compat.counted import assert_counted, counting
 from tests.compat.lowering import run, wanted
 from tests.kernels import Case, all_cases
@@ -36,33 +37,24 @@ def supported(case: Case) -> bool:
     return str(adapter().release) not in BEYOND_TILELANG.get(case.name, ())
 
 
-@cache
-def traced(case: Case) -> Any:
-    """Its kernel: traced once, for all targets, and to tell whether it has a pipeline."""
-    return case.build()
+def targets(kernel: Any) -> Iterable[str]:
+    """The plainest, and for a pipeline those that change how it copies.
 
-
-def assert_right_and_counted(case: Case, target: str | None = None) -> None:
-    with counting() as verdicts:
-        got = run(case, traced(case), target=target, starve=True)
-    np.testing.assert_array_equal(got, wanted(case))
-    assert_counted(verdicts)
+    In the background, or with warps of their own.
+    """
+    _, _, tir = installed()
+    copying = ("sm_80", "sm_90") if "num_stages" in kernel.script() else ()
+    return dict.fromkeys((default_arch(tir, kernel), *copying))
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if supported(case)], ids=ids)
 def test_a_kernel_is_right(case: Case) -> None:
-    assert_right_and_counted(case)
-
-
-def copies(case: Case) -> bool:
-    """Whether a target changes how a kernel copies: in the background, or with warps of its own."""
-    return supported(case) and "num_stages" in traced(case).script()
-
-
-@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("case", [case for case in CASES if copies(case)], ids=ids)
-def test_a_pipelined_kernel_is_right(case: Case, target: str) -> None:
-    assert_right_and_counted(case, target)
+    kernel = case.build()
+    for target in targets(kernel):
+        with counting() as verdicts:
+            got = run(case, kernel, target=target, starve=True)
+        np.testing.assert_array_equal(got, wanted(case), err_msg=f"on {target}")
+        assert_counted(verdicts)
 
 
 def test_names_are_unique() -> None:

@@ -11,6 +11,7 @@ from benchmarks.kernel_bench import shipped
 from reducer_compat import simt
 from reducer_compat.adapter import adapter
 from reducer_rules.release import Release
+from tests.compat.share import dealt
 
 pytestmark = pytest.mark.skipif(
     adapter().release < Release.parse("0.1.9"),
@@ -44,11 +45,14 @@ def reason(count: int) -> str:
 
 @pytest.mark.parametrize(
     ("make", "tile", "count"),
-    [
-        *((shipped.gemv_shared, *small) for small in SMALL),
-        *((shipped.gemv_fragment, *small) for small in FRAGMENTS),
-        (shipped.row_sum_shared, (8, 96), 24576),
-    ],
+    dealt(
+        [
+            *((shipped.gemv_shared, *small) for small in SMALL),
+            *((shipped.gemv_fragment, *small) for small in FRAGMENTS),
+            (shipped.row_sum_shared, (8, 96), 24576),
+        ],
+        hands=3,
+    ),
 )
 def test_small_tiles_of_many_blocks_are_copied_by_all_threads(
     make: Any, tile: tuple[int, int], count: int
@@ -59,14 +63,17 @@ def test_small_tiles_of_many_blocks_are_copied_by_all_threads(
 
 @pytest.mark.parametrize(
     ("make", "rows", "tile"),
-    [
-        (shipped.gemv_shared, 16384, (16, 128)),  # enough bytes
-        (shipped.gemv_shared, 16384, (64, 128)),
-        (shipped.gemv_fragment, 16384, (64, 128)),
-        (shipped.row_sum_shared, 16384, (16, 128)),
-        (shipped.gemv_shared, 16384, (32, 8)),  # 32 pieces of 16 bytes for 128 threads
-        (shipped.gemv_shared, 4096, (8, 96)),  # few blocks
-    ],
+    dealt(
+        [
+            (shipped.gemv_shared, 16384, (16, 128)),  # enough bytes
+            (shipped.gemv_shared, 16384, (64, 128)),
+            (shipped.gemv_fragment, 16384, (64, 128)),
+            (shipped.row_sum_shared, 16384, (16, 128)),
+            (shipped.gemv_shared, 16384, (32, 8)),  # 32 pieces of 16 bytes for 128 threads
+            (shipped.gemv_shared, 4096, (8, 96)),  # few blocks
+        ],
+        hands=3,
+    ),
 )
 def test_others_stay_with_tensor_copies(make: Any, rows: int, tile: tuple[int, int]) -> None:
     columns = 8192 // tile[1] * tile[1]

@@ -229,8 +229,7 @@ def test_guards_bound_what_is_copied_and_read(stages: int, slowed: Callable[...,
     np.testing.assert_array_equal(got, product(a, x))
 
 
-@pytest.mark.parametrize("turns", [2, 5])
-@pytest.mark.parametrize("stages", [2, 3])
+@pytest.mark.parametrize(("stages", "turns"), dealt([2, 3], [2, 5], hands=2))
 def test_a_branch_of_whole_blocks_is_run_through(
     stages: int, turns: int, slowed: Callable[..., None]
 ) -> None:

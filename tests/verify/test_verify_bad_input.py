@@ -253,7 +253,7 @@ def test_a_release_that_pip_cannot_install_leaves_nothing(
 def troubled(tilelang: None, tmp_path_factory: pytest.TempPathFactory) -> Done:
     folder = tmp_path_factory.mktemp("troubled")
     (folder / "troubled.py").write_text(TROUBLED)
-    options = ("--timeout", "60", "--output-format", "json")
+    options = ("--timeout", "20", "--output-format", "json")
     return run(folder, "troubled.py", *options)
 
 
@@ -266,7 +266,7 @@ def troubled(tilelang: None, tmp_path_factory: pytest.TempPathFactory) -> Done:
         ("gives_nothing", "`gives_nothing` gives no kernel, but a NoneType"),
         ("ends", "`ends` could not be traced: SystemExit: the end"),
         ("dies", "the process ended with exit code 7"),
-        ("hangs", "not done after 60 s"),
+        ("hangs", "not done after 20 s"),
     ],
 )
 def test_a_kernel_that_cannot_be_run_says_why(troubled: Done, kernel: str, said: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,12 @@ class Outcome:
     differs: bool
 
 
+@lru_cache(maxsize=1)
+def traced(case: Case) -> Any:
+    """Its kernel, which all of its mutants begin with."""
+    return case.build()
+
+
 def lowered(case: Case, stage: str, change: Change) -> tuple[Any, list[str]]:
     """The kernel with `change` made at a stage, and what the counter said of it from there on.
 
@@ -49,7 +56,7 @@ def lowered(case: Case, stage: str, change: Change) -> tuple[Any, list[str]]:
         return Verdict("", where, True, 0, 0, (), 0.0)
 
     with patched(**{_LAST[stage]: last, "prove": counted}):
-        return simt.lower(case.build()), said
+        return simt.lower(traced(case)), said
 
 
 def verdict_of(func: Any, stage: str) -> str:
