@@ -8,7 +8,7 @@ least first, and the kernel is lowered from the start:
     narrow        plans other than one partial for each thread and output
     tma           copies by the tensor memory accelerator
     specialized   producers and consumers of a pipelined loop in warps of their own
-    pipelined     software pipelines of loops that hold a part of an epoch
+    pipelined     software pipelines
 
 Which features are given up follows from the kernel, the target, the pass configs and the
 release alone, so that a cache's key for these stands for one lowering.

@@ -194,8 +194,11 @@ def masked_turns() -> Any:
     return kernel
 
 
-def two_pipelines_of_one_tile() -> Any:
-    """The maxima of rows, then the sums of what is below them, through the same tile."""
+def two_pipelines_of_one_tile(stages: int = 2) -> Any:
+    """The maxima of rows, then the sums of what is below them, through the same tile.
+
+    `stages` are those of the second loop; the first has 2.
+    """
 
     @T.prim_func
     def kernel(A: T.Tensor((3, ROWS, COLUMNS), "float32"), B: T.Tensor((ROWS,), "float32")):
@@ -212,12 +215,36 @@ def two_pipelines_of_one_tile() -> Any:
                     T.reducer_update(top[i], tile[i, j])
             T.finalize_reducer(top, top_r)
             T.reducer_init(acc)
-            for k in T.Pipelined(3, num_stages=2):
+            for k in T.Pipelined(3, num_stages=stages):
                 T.copy(A[k, 0:ROWS, 0:COLUMNS], tile)
                 for i, j in T.Parallel(ROWS, COLUMNS):
                     T.reducer_update(acc[i], top_r[i] - tile[i, j])
             T.finalize_reducer(acc, result)
             T.copy(result, B)
+
+    return kernel
+
+
+def accumulated_then_reduced() -> Any:
+    """A pipeline without updates, as of a matrix product, and its tile used again behind it."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4, ROWS, COLUMNS), "float32"), B: T.Tensor((ROWS,), "float32")):
+        with T.Kernel(1, threads=64):
+            tile = T.alloc_shared((ROWS, COLUMNS), "float32")
+            total = T.alloc_fragment((ROWS, COLUMNS), "float32")
+            acc = T.alloc_reducer((ROWS,), "float32", op="sum")
+            T.clear(total)
+            for k in T.Pipelined(4, num_stages=2):
+                T.copy(A[k, 0:ROWS, 0:COLUMNS], tile)
+                for i, j in T.Parallel(ROWS, COLUMNS):
+                    total[i, j] = total[i, j] + tile[i, j]
+            for i, j in T.Parallel(ROWS, COLUMNS):
+                tile[i, j] = total[i, j] * total[i, j]
+            T.reducer_init(acc)
+            for i, j in T.Parallel(ROWS, COLUMNS):
+                T.reducer_update(acc[i], tile[i, j])
+            T.finalize_reducer(acc, B)
 
     return kernel
 
@@ -314,6 +341,22 @@ def cases() -> list[Case]:
             two_pipelines_of_one_tile,
             integers((3, ROWS, COLUMNS)),
             _below,
+            output,
+        ),
+        Case(
+            "two_pipelines_of_one_tile_and_other_stages",
+            item,
+            lambda: two_pipelines_of_one_tile(3),
+            integers((3, ROWS, COLUMNS)),
+            _below,
+            output,
+        ),
+        Case(
+            "accumulated_then_reduced",
+            item,
+            accumulated_then_reduced,
+            integers((4, ROWS, COLUMNS)),
+            lambda a: (a.sum(0) ** 2).sum(1),
             output,
         ),
     ]

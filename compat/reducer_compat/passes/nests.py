@@ -3,6 +3,8 @@
 - A tile of a pipelined loop that something outside such loops touches, before or behind them: the
   tile gets a place for each stage, and what stands outside takes the wrong one, or one that is
   not there. And a tile that a turn fills twice. Seen on 0.1.9 to 0.1.15.
+- A tile of two pipelined loops with different numbers of stages: it has places for those of one of
+  them, and the other writes behind it. Seen on all releases.
 - A copy under a condition inside a pipelined loop, where warps are specialized: producers and
   consumers count different turns, and one that is late waits for ever.
 - A tile of two pipelined loops, where 0.1.8 specializes warps.
@@ -28,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reducer_compat import ladder, marker, tree
+from reducer_compat import ladder, tree
 from reducer_compat.adapter import adapter
 from reducer_compat.draft import statements
 from reducer_compat.errors import UnfitError
@@ -45,9 +47,8 @@ def refuse_nested(func: Any, kernel: str) -> None:
         UnfitError: another lowering has to be chosen.
     """
     pipelines = list(filter(is_pipelined, statements(func)))
-    ours = list(filter(_has_markers, pipelines))
-    if ours and not ladder.gave_up(Feature.PIPELINED):
-        reason = _unfit_for_stages(func, ours)
+    if pipelines and not ladder.gave_up(Feature.PIPELINED):
+        reason = _unfit_for_stages(func, pipelines)
         if reason is not None:
             raise UnfitError(Feature.PIPELINED, reason, kernel)
     target = func.attrs.get("target")
@@ -67,7 +68,20 @@ def _unfit_for_stages(func: Any, pipelines: list[Any]) -> str | None:
             return "a pipelined loop fills a tile twice"
         if any(mentions(stmt, _copied(copy)) for copy in copies for stmt in outside):
             return "a tile of a pipelined loop is used outside of it"
+    if _share_among_stages(pipelines):
+        return "pipelined loops of different stages copy to one tile"
     return None
+
+
+def _share_among_stages(pipelines: list[Any]) -> bool:
+    """Whether a tile would have other numbers of places in one loop than in another."""
+    stages: dict[int, int | None] = {}
+    for loop in pipelines:
+        number = tree.constant(loop.annotations["num_stages"])
+        tiles = {hash(_copied(stmt)) for stmt in tree.walk(loop.body) if _is_copy(stmt)}
+        if any(stages.setdefault(tile, number) != number for tile in tiles):
+            return True
+    return False
 
 
 def _unfit_for_warps(func: Any, pipelines: list[Any]) -> str | None:
@@ -119,10 +133,6 @@ def _copies_under_a_condition(stmt: Any) -> bool:
 
 def _is_copy(stmt: Any) -> bool:
     return _copied(stmt) is not None
-
-
-def _has_markers(loop: Any) -> bool:
-    return any(marker.read(inner) is not None for inner in tree.walk(loop.body))
 
 
 def _loops_beside(body: Any) -> Iterator[Any]:

@@ -1,10 +1,10 @@
-"""Take the software pipeline from loops that hold a part of an epoch, where it was given up."""
+"""Take the software pipelines from the loops of a kernel, where they were given up."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from reducer_compat import marker, tree
+from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes.participants import is_pipelined
 
@@ -13,12 +13,12 @@ _NAMES = ("num_stages", "tl_pipeline_")
 
 
 def unpipeline(func: Any) -> Any:
-    """The kernel with such loops serial."""
+    """The kernel with its pipelined loops serial."""
     return tree.rewritten(func, _enter)
 
 
 def _enter(stmt: Any) -> Any:
-    if not is_pipelined(stmt) or all(marker.read(inner) is None for inner in tree.walk(stmt)):
+    if not is_pipelined(stmt):
         return None
     kept = {k: v for k, v in stmt.annotations.items() if not str(k).startswith(_NAMES)}
     return adapter().for_loop(stmt, body=tree.transform(stmt.body, _enter), annotations=kept)
