@@ -1,4 +1,4 @@
-"""What RM217, RM304 and RM305 say of TileLang's own v2 is what becomes of the kernel there."""
+"""What the rules foresee of TileLang's own v2, and what it does: RM217, RM304, RM305, RM316."""
 
 from __future__ import annotations
 
@@ -92,6 +92,8 @@ def _compiles(text: str, folder: Path) -> bool:
         (128, (4, 5, 32), "i", ["RM305"]),
         (128, (4, 3, 32), "k", ["RM305"]),
         (128, (2, 3, 50), "i", ["RM305"]),
+        (128, (128, 4, 8), "i, j", ["RM316"]),
+        (256, (8, 64), "i, j", ["RM316"]),
         (64, (8, 2, 96), "j, k", []),
         (128, (16, 48), "i, j", []),
         (256, (8, 96), "i, j", []),
