@@ -27,8 +27,8 @@ class TooManyPartials(ReleaseRule):
         "keeps a partial of all outputs, and more than 256 end in an internal error "
         "(`kMaxWidePlanSlots`). That is where an index is no variable of the loop for a whole "
         "axis, and in nests over memory that have fewer iterations than threads, or extents that "
-        "are all powers of two. Up to 0.1.13 the layout of the loop decides, and there is no such limit. "
-        "reducer_compat has none either."
+        "are all powers of two. Up to 0.1.13 the layout of the loop decides, without such a "
+        "limit, and reducer_compat has none either."
     )
     help = (
         "reduce a part of the outputs at a time, copy the tile to a fragment first, or import "
