@@ -26,14 +26,16 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The rewrite of one reducer: all of its edits are applied, or none is.
+    """The rewrite of a reducer: all of its edits are applied, or none is.
 
+    So are those of all `reducers` that are passed to a macro which changes with them.
     `Analysis.edits` makes the edits of some groups together, since two reducers may share a line.
     """
 
     ident: int
     reducer: str
     fix: Fix = Fix.SAFE
+    reducers: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,14 @@ from reducer_migrate.documentation import find
 from reducer_migrate.names import names_reducer
 from reducer_migrate.parsing import parse
 from reducer_migrate.source import Source
-from reducer_rules import Finding, Fix, Severity, Target
+from reducer_rules import Finding, Fix, Rule, Severity, Target
 from reducer_rules.notices import OLDER_RELEASE, UNFOLLOWED
 from reducer_rules.release import NATIVE_V2
 from reducer_rules.timeline import Dialect, Span
 
 if TYPE_CHECKING:
     from reducer_migrate.frontend import Reducer, Unfollowed, Unit
+    from reducer_migrate.frontend.macros import Passage
     from reducer_migrate.rewrite.actions import Plan, Refusal
 
 #: The spellings of v2, converted into each other only where a dialect is asked for.
@@ -107,7 +108,7 @@ def _judge(reducer: Reducer, target: Target, options: Options) -> _Judged:
     findings: list[Finding] = []
     unsafe = False
     for rule in rules():
-        for finding in rule.check(reducer.timeline, target):
+        for finding in _checked(rule, reducer, target):
             if finding.blocks and rule.fix is Fix.UNSAFE and options.unsafe:
                 unsafe = True
                 finding = replace(finding, blocks=False)
@@ -125,6 +126,25 @@ def _judge(reducer: Reducer, target: Target, options: Options) -> _Judged:
     return _Judged(reducer, tuple(findings), bool(asked) and not blocked, unsafe)
 
 
+def _checked(rule: Rule, reducer: Reducer, target: Target) -> Iterator[Finding]:
+    """What a rule finds; v1 statements of a macro by the name that the reducer has there."""
+    found = tuple(rule.check(reducer.timeline, target))
+    if not reducer.passed or not rule.code.startswith("RM1"):
+        yield from found
+        return
+    for place, finding in enumerate(found):
+        name = _known_as(reducer, reducer.sites[finding.event].passage)
+        if name != reducer.timeline.name:
+            renamed = replace(reducer.timeline, name=name)
+            finding = tuple(rule.check(renamed, target))[place]
+        yield finding
+
+
+def _known_as(reducer: Reducer, passage: Passage | None) -> str:
+    names = (each.name for each in reducer.passed if each.passage is passage)
+    return next(names, reducer.timeline.name)
+
+
 def _once_each(findings: Iterable[Finding]) -> Iterator[Finding]:
     """The first finding of each code: a reducer that stays as it is says each reason once."""
     seen: set[str] = set()
@@ -138,27 +158,44 @@ def _collect(
     source: Source, unit: Unit, judged: list[_Judged], target: Target, options: Options
 ) -> Analysis:
     from reducer_migrate.rewrite.actions import Refusal
+    from reducer_migrate.rewrite.macros import settle
 
     diagnostics: list[Diagnostic] = []
     plans: list[Plan] = []
     groups: list[Group] = []
-    planned = _planned(judged, unit.tree, target, options)
+    planned = list(_planned(judged, unit.tree, target, options))
+    planned = settle([entry.reducer for entry in judged], planned, unit.tree)
     for entry, plan in zip(judged, planned, strict=True):
         group: int | None = None
         findings = entry.findings
         if isinstance(plan, Refusal):
             findings = (_refusal(plan),)
         elif plan is not None:
-            group = len(plans)
-            plans.append(plan)
-            groups.append(Group(group, plan.reducer, plan.fix))
+            joined = [place for place, other in enumerate(plans) if other is plan]
+            group = joined[0] if joined else len(plans)
+            if joined:
+                groups[group] = replace(groups[group], reducers=groups[group].reducers + 1)
+            else:
+                plans.append(plan)
+                groups.append(Group(group, plan.reducer, plan.fix))
         diagnostics += [_diagnostic(source, entry.reducer, f, group) for f in findings]
     diagnostics += [_unfollowed(source, each) for each in unit.unfollowed]
     unsupported = [entry for entry in judged if entry.wanted and not target.native_v2]
     if unsupported:
         diagnostics.append(_older_release(source, unsupported[0], target, options))
+    diagnostics = list(_once_in_macros(diagnostics))
     ordered = sorted(diagnostics, key=lambda d: (d.start, d.code, d.end, d.message))
     return Analysis(tuple(ordered), tuple(groups), unit.tree, tuple(plans))
+
+
+def _once_in_macros(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """A statement of a macro is in v1 once, however many reducers are passed to it."""
+    seen: set[tuple[str, Position, Position]] = set()
+    for diagnostic in diagnostics:
+        key = (diagnostic.code, diagnostic.start, diagnostic.end)
+        if not diagnostic.code.startswith("RM1") or key not in seen:
+            seen.add(key)
+            yield diagnostic
 
 
 def _planned(
@@ -234,12 +271,14 @@ def _diagnostic(
     span = finding.span
     start, end = _position(source, span.line, span.column), _end(source, span)
     legacy = finding.code.startswith("RM1") and group is not None
+    passage = reducer.sites[finding.event].passage
+    where = "" if passage is None else f" ({_in_macro(reducer, passage)})"
     return Diagnostic(
         path=source.path,
         code=finding.code,
         name=find(finding.code).name,
         severity=finding.severity,
-        message=finding.message,
+        message=f"{finding.message}{where}",
         help=finding.help,
         start=start,
         end=end,
@@ -250,6 +289,15 @@ def _diagnostic(
         fix=Fix.SAFE if legacy else Fix.NONE,
         group=group if legacy else None,
     )
+
+
+def _in_macro(reducer: Reducer, passage: Passage) -> str:
+    """Where the call leads to that passes the reducer on, and what it goes by there."""
+    name, macro = reducer.timeline.name, passage.macro
+    known = _known_as(reducer, passage)
+    renamed = "" if known == name else f", as `{known}`"
+    line = list(passage.chain)[-1].call.lineno
+    return f"`{name}` is passed to macro `{macro.node.name}` in line {line}{renamed}"
 
 
 def _statement_lines(statement: ast.stmt) -> tuple[int, int]:

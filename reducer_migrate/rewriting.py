@@ -138,7 +138,7 @@ def _result(
         for ident, reason in abandoned.items()
     )
     remaining += failures
-    reducers = {(d.reducer, d.group) for d in fixed}
+    reducers = sum(group.reducers for group in analysis.groups if group.ident in applied)
     still = {(d.code, d.reducer) for d in attempt.analysis.diagnostics}
     notes = tuple(
         d
@@ -152,7 +152,7 @@ def _result(
         tuple(remaining),
         fixed,
         notes,
-        len(reducers),
+        reducers,
         frozenset(abandoned),
         failures,
     )

@@ -92,20 +92,26 @@ class Contributions:
     def _operands(self) -> Operands | None:
         if self._nest is None:
             return None
-        return operands_of(self._nest, self._facts.buffers, lambda: self._collective)
+        found = operands_of(self._nest, self._facts.buffers, lambda: self._collective)
+        return found if self._knows_fragments or found is Operands.MEMORY else None
+
+    @property
+    def _knows_fragments(self) -> bool:
+        """Whether all uses of the fragments are in this function, which is then no macro."""
+        return self._recorder.passage is None
 
     @cached_property
     def _collective(self) -> bool:
         return has_collective(self._facts.scope, self._facts.buffers)
 
     def _tile(self) -> tuple[str, ...]:
-        if self._nest is None:
+        if self._nest is None or not self._knows_fragments:
             return ()
         return tile_axes(self._nest, self._facts.scope, self._facts.buffers)
 
     def _beside(self) -> Beside:
         """What else of the nest matters to the threads that run it."""
-        if self._nest is None:
+        if self._nest is None or not self._knows_fragments:
             return {"part_tiles": (), "touches_memory": False, "withheld": self._recorder.withheld}
         scope, buffers = self._facts.scope, self._facts.buffers
         starved = self._recorder.starved
@@ -118,7 +124,7 @@ class Contributions:
 
     def _row_values(self, tracker: Tracker, indices: Sequence[ast.expr]) -> RowValues | None:
         """The row values that an update reads; notes the rows that it combines itself."""
-        if self._nest is None:
+        if self._nest is None or not self._knows_fragments:
             tracker.rows.append(None)
             return None
         scope, buffers = self._facts.scope, self._facts.buffers

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import NamedTuple, TypedDict
 
 from reducer_migrate.frontend.buffers import shape_of
 from reducer_migrate.frontend.facts import Facts
 from reducer_migrate.frontend.launch import warp_specialized
+from reducer_migrate.frontend.macros import Passage
 from reducer_migrate.frontend.scopes import Scope
 from reducer_migrate.frontend.syntax import argument, index_parts, span_of
 from reducer_migrate.frontend.updates import Leaf
@@ -34,11 +37,16 @@ from reducer_rules.timeline import (
 
 
 class Site(NamedTuple):
-    """Where an event stands: its statement, its own node, and the leaf of a combine store."""
+    """Where an event stands: its statement, its own node, and the leaf of a combine store.
+
+    `passage` is the call of the macro that it happens in, if it is in one. What happens in a macro
+    of another module stands where that is called.
+    """
 
     statement: ast.stmt
     node: ast.expr | ast.stmt
     leaf: Leaf | None = None
+    passage: Passage | None = None
 
 
 class Reducer(NamedTuple):
@@ -47,6 +55,7 @@ class Reducer(NamedTuple):
     timeline: Timeline
     sites: dict[int, Site]
     scope: Scope
+    passed: tuple[Passed, ...] = ()
 
     def statement(self, event: Event) -> ast.stmt:
         """The statement that an event stands in."""
@@ -57,6 +66,13 @@ class Reducer(NamedTuple):
         node = self.sites[event.ident].node
         assert isinstance(node, ast.Call)
         return node
+
+
+class Passed(NamedTuple):
+    """A reducer that a macro knows by `name` in one call of it."""
+
+    passage: Passage
+    name: str
 
 
 class Place(NamedTuple):
@@ -94,6 +110,7 @@ class Tracker:
     events: list[Event] = field(default_factory=list)
     sites: dict[int, Site] = field(default_factory=dict)
     rows: list[RowValues | None] = field(default_factory=list)
+    passed: list[Passed] = field(default_factory=list)
     closed: bool = False
 
     @property
@@ -113,7 +130,7 @@ class Recorder:
     `kernel` is the launch around the statement that is walked, `pipeline` the first loop in it that
     came to an end and that TileLang may divide between producers and consumers, `withheld` the one
     whose producers would have the statement to themselves, and `starved` holds the fragments that
-    the producers of one would fill.
+    the producers of one would fill. `passage` is the call of the macro that is walked, if one is.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -125,8 +142,10 @@ class Recorder:
         self.withheld: Loop | None = None
         self.starved: dict[str, Loop] = {}
         self.trackers: list[Tracker] = []
+        self.passage: Passage | None = None
         self._current: dict[str, Tracker] = {}
-        self._events = 0
+        self._handed: dict[str, Tracker] = {}
+        self._events = count(1)
         self._frames: dict[str, int] = {}
 
     def reducers(self) -> tuple[Reducer, ...]:
@@ -136,6 +155,7 @@ class Recorder:
                 Timeline(tracker.name, tuple(tracker.events), tracker.kernel),
                 tracker.sites,
                 self.facts.scope,
+                tuple(tracker.passed),
             )
             for tracker in self.trackers
         )
@@ -146,7 +166,25 @@ class Recorder:
             key = f"#{len(self._frames)}"
         return self._frames.setdefault(key, len(self._frames))
 
+    def inside(self, passage: Passage, facts: Facts, names: dict[str, Tracker]) -> Recorder:
+        """The same for the body of a macro, which knows reducers by other `names`."""
+        inner = copy(self)
+        inner.facts, inner.passage, inner.trackers = facts, passage, []
+        inner._current, inner._handed = dict(names), names
+        for name, tracker in names.items():
+            tracker.passed.append(Passed(passage, name))
+        return inner
+
     # Names
+
+    def names(self) -> Iterator[tuple[str, Tracker]]:
+        """Every name that stood for a reducer here, with that."""
+        yield from self._handed.items()
+        yield from ((tracker.name, tracker) for tracker in self.trackers)
+
+    def current(self) -> dict[str, Tracker]:
+        """The reducers by the names that stand for them now."""
+        return dict(self._current)
 
     def tracked(self, node: ast.AST | None) -> Tracker | None:
         """The reducer that an expression is the name of."""
@@ -166,10 +204,13 @@ class Recorder:
     # Events
 
     def stamp(self, node: ast.stmt | ast.expr, place: Place) -> Stamp:
-        self._events += 1
-        return {"ident": self._events, "span": span_of(node), "context": place.context}
+        return {"ident": next(self._events), "span": span_of(node), "context": place.context}
 
     def add(self, tracker: Tracker, event: Event, site: Site) -> None:
+        if self.passage is not None:
+            site = site._replace(passage=self.passage)
+            if not self.passage.macro.own:
+                event, site = _where_called(event, site, self.passage)
         tracker.events.append(event)
         tracker.sites[event.ident] = site
 
@@ -240,3 +281,14 @@ class Recorder:
         tracker = Tracker(name, base, self.kernel)
         self.trackers.append(tracker)
         return tracker
+
+
+def _where_called(event: Event, site: Site, passage: Passage) -> tuple[Event, Site]:
+    """An event of a macro of another module, at the call in this one that leads to it."""
+    called = passage.visible
+    span = span_of(called.call)
+    outside = len(called.context)
+    within = (frame._replace(span=span) for frame in event.context[outside:])
+    context = (*event.context[:outside], *within)
+    site = site._replace(statement=called.statement, node=called.call)
+    return replace(event, span=span, context=context), site

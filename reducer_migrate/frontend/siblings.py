@@ -28,6 +28,14 @@ def sibling(path: str, module: str) -> Scope | None:
         return None
 
 
+def source_of(path: str) -> Source | None:
+    """The text of a module that `sibling` gave."""
+    try:
+        return _source(path, os.stat(path).st_mtime_ns)
+    except OSError:
+        return None
+
+
 @lru_cache(maxsize=1024)
 def _located(directory: str, module: str) -> str | None:
     """The file of a module: one of a package above `directory`, or beside one of these."""
@@ -51,11 +59,20 @@ def _located(directory: str, module: str) -> str | None:
 @lru_cache(maxsize=256)
 def _scope(path: str, modified: int) -> Scope | None:
     """The scope of a file; `modified` tells one state of it from another."""
+    source = _source(path, modified)
+    try:
+        return None if source is None else make_scope(parse(source), None, path)
+    except UnparsableError:
+        return None
+
+
+@lru_cache(maxsize=256)
+def _source(path: str, modified: int) -> Source | None:
     with open(path, "rb") as file:
         raw = file.read(_LARGEST + 1)
     if len(raw) > _LARGEST:
         return None
     try:
-        return make_scope(parse(Source.read(path, raw)), None, path)
-    except (UnparsableError, UndecodableError):
+        return Source.read(path, raw)
+    except UndecodableError:
         return None

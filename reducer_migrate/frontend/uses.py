@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from reducer_migrate.frontend.free import (
     Comprehension,
@@ -12,6 +12,7 @@ from reducer_migrate.frontend.free import (
     free_names,
     outer_parts,
 )
+from reducer_migrate.frontend.macros import Passage, passage_of, works_on
 from reducer_migrate.frontend.recorder import Place, Recorder, Tracker
 from reducer_migrate.frontend.scopes import allocates
 from reducer_migrate.frontend.syntax import ScopeNode, bound_names, called, same
@@ -26,13 +27,19 @@ _METADATA = frozenset({"shape", "dtype", "name", "scope", "ndim"})
 _PARTS = (ast.Subscript, ast.Attribute, ast.FormattedValue)
 _LEAVES = (ast.Name, ast.Constant)
 _CONTAINERS = (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Starred)
+#: Goes through the body of a macro, which knows reducers by the names given.
+Follow = Callable[[Passage, dict[str, Tracker]], None]
 
 
 class Uses:
-    """Records the reducers in expressions, and remembers the scopes nested in the function."""
+    """Records the reducers in expressions, and remembers the scopes nested in the function.
 
-    def __init__(self, recorder: Recorder) -> None:
+    `follow` is called for each call that passes a reducer to a macro.
+    """
+
+    def __init__(self, recorder: Recorder, follow: Follow) -> None:
         self._recorder = recorder
+        self._follow = follow
         self._nested: list[ScopeNode] = []
 
     def scan(self, node: ast.expr, place: Place, bare: EscapeKind = EscapeKind.OPERAND) -> None:
@@ -75,8 +82,8 @@ class Uses:
         """Record the uses of this function's reducers in the scopes nested in it."""
         for node in self._nested:
             for use in free_names(node):
-                for tracker in self._recorder.trackers:
-                    if tracker.name == use.id:
+                for name, tracker in self._recorder.names():
+                    if name == use.id:
                         site = tracker.sites[tracker.events[0].ident]
                         place = Place(site.statement, ())
                         self._recorder.escape(tracker, EscapeKind.CAPTURE, use, place)
@@ -109,12 +116,38 @@ class Uses:
         if allocates(call):
             self._recorder.unnamed(f"{self._recorder.facts.spelled(call.func)}(...)", call, place)
         self.scan(call.func, place)
+        passage = self._passage(call, place)
+        names = {} if passage is None else self._handed(passage)
         for position, value in _arguments(call):
             tracker = self._recorder.tracked(value)
             if tracker is None:
                 self.scan(value, place)
-            else:
+            elif not any(tracker is each for each in names.values()):
                 self._passed(tracker, call, position, value, place)
+        if passage is not None and names:
+            self._follow(passage, names)
+
+    def _passage(self, call: ast.Call, place: Place) -> Passage | None:
+        if not self._recorder.current():
+            return None
+        recorder = self._recorder
+        return passage_of(call, place.statement, place.context, recorder.facts, recorder.passage)
+
+    def _handed(self, passage: Passage) -> dict[str, Tracker]:
+        """The reducers that a macro works on, by the names that it has for them.
+
+        One that is closed, and that the macro only reads, is its result, as a fragment is.
+        """
+        found: dict[str, Tracker] = {}
+        for name, value in passage.arguments.items():
+            tracker = self._recorder.tracked(value)
+            if tracker is not None:
+                found[name] = tracker
+        return {
+            name: tracker
+            for name, tracker in found.items()
+            if not tracker.closed or works_on(passage.macro, name)
+        }
 
     def _addresses(self, call: ast.Call, place: Place) -> None:
         for element in call.args:
@@ -136,7 +169,11 @@ class Uses:
         name = called(call) or ""
         written = _WRITERS.get("reduce" if name.startswith("reduce_") else name)
         if not tracker.closed and not _in_language(call, tracker.base):
-            self._recorder.escape(tracker, EscapeKind.ARGUMENT, value, place, name)
+            passage = self._recorder.passage
+            around = () if passage is None else passage.chain
+            again = any(each.macro.node.name == name for each in around)
+            kind = EscapeKind.RECURSION if again else EscapeKind.ARGUMENT
+            self._recorder.escape(tracker, kind, value, place, name)
         elif written is not None and position in (written, "dst", "out"):
             self._recorder.store(
                 tracker, value, place, f"`{self._recorder.facts.spelled(call.func)}`"

@@ -16,10 +16,11 @@ from reducer_migrate.frontend.facts import Facts
 from reducer_migrate.frontend.free import always_matches, pattern_values
 from reducer_migrate.frontend.launch import threads_of
 from reducer_migrate.frontend.loops import condition_of_variables, loop_of
+from reducer_migrate.frontend.macros import Passage
 from reducer_migrate.frontend.members import unparsed
 from reducer_migrate.frontend.operations import PARAMETERS, Operations
 from reducer_migrate.frontend.producers import withheld
-from reducer_migrate.frontend.recorder import Place, Recorder, Reducer
+from reducer_migrate.frontend.recorder import Place, Recorder, Reducer, Tracker
 from reducer_migrate.frontend.scopes import Scope, allocates
 from reducer_migrate.frontend.stores import Stores
 from reducer_migrate.frontend.syntax import ScopeNode, binds, bound_names, called, names_in, span_of
@@ -30,26 +31,44 @@ from reducer_rules.timeline import Branch, Condition, Context, EscapeKind, Loop,
 
 def walk(scope: Scope, source: Source) -> tuple[Reducer, ...]:
     """The reducers that one function (or a fragment without one) allocates, in order."""
-    return _Walker(scope, source).run()
+    recorder = Recorder(Facts(scope, source))
+    _Walker(recorder).run(())
+    return recorder.reducers()
 
 
 class _Walker:
-    def __init__(self, scope: Scope, source: Source) -> None:
-        self._scope = scope
-        self._facts = Facts(scope, source)
+    """Walks the function that a recorder knows the facts of, or the macro that it is in."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._facts = recorder.facts
+        self._scope = self._facts.scope
         self._conditions = self._facts.conditions
-        self._recorder = Recorder(self._facts)
-        self._uses = Uses(self._recorder)
+        self._uses = Uses(self._recorder, self._follow)
         self._contributions = Contributions(self._recorder)
         self._stores = Stores(self._recorder, self._uses, self._contributions)
         self._operations = Operations(self._recorder, self._uses, self._contributions)
         #: The statements that the producers of a loop would have to themselves, by `id`.
         self._taken: dict[int, Loop] = {}
 
-    def run(self) -> tuple[Reducer, ...]:
-        self._block(self._scope.node.body, ())
+    def run(self, context: Context) -> None:
+        self._block(self._scope.node.body, context)
         self._uses.captures()
-        return self._recorder.reducers()
+
+    def _follow(self, passage: Passage, names: dict[str, Tracker]) -> None:
+        """Walk a macro where it is called: its statements are traced there.
+
+        Its parameters are what the call gives for them, as far as that decides a condition or has
+        a layout.
+        """
+        facts = Facts(passage.macro.scope, passage.macro.source)
+        for name, value in passage.arguments.items():
+            facts.conditions.bind(name, self._conditions.of(value))
+            if isinstance(value, ast.Name) and value.id in self._facts.buffers:
+                facts.buffers[name] = self._facts.buffers[value.id]
+        recorder = self._recorder.inside(passage, facts, names)
+        _Walker(recorder).run(passage.context)
+        self._recorder.pipeline = recorder.pipeline
 
     def _block(self, statements: Sequence[ast.stmt], context: Context) -> None:
         for statement in statements:
@@ -84,7 +103,7 @@ class _Walker:
         alike = unparsed(node.test)
         ident = self._branch(f"if {alike}", condition)
         written = self._facts.text(node.test)
-        text = written if written.isprintable() else alike
+        text = self._here(written if written.isprintable() else alike)
         for arm, body in enumerate((node.body, node.orelse)):
             frame = Branch(ident, arm, condition, span_of(node), text)
             self._block(body, (*context, frame))
@@ -102,7 +121,7 @@ class _Walker:
                 continue
             alike = f"{text}: {_case_text(case)}"
             ident = self._branch(alike, condition)
-            taken = Branch(ident, 0, condition, span_of(node), alike)
+            taken = Branch(ident, 0, condition, span_of(node), self._here(alike))
             self._block(case.body, (*context, taken))
             context = (*context, taken._replace(arm=1))
 
@@ -115,7 +134,16 @@ class _Walker:
 
     def _branch(self, test: str, condition: Condition) -> int:
         """The ident of a branch: one for all alike that are decided at compile time."""
-        return self._recorder.frame(test if condition is Condition.COMPILE_TIME else None)
+        known = condition is Condition.COMPILE_TIME
+        return self._recorder.frame(self._here(test) if known else None)
+
+    def _here(self, test: str) -> str:
+        """A test, told from the same one where its names may stand for something else."""
+        passage = self._recorder.passage
+        if passage is None:
+            return test
+        places = (f"{each.call.lineno}:{each.call.col_offset + 1}" for each in passage.chain)
+        return f"{test} (in `{passage.macro.node.name}`, called at {', '.join(places)})"
 
     def _on_for(self, node: ast.For, context: Context) -> None:
         place = Place(node, context)

@@ -137,8 +137,10 @@ def _init(reducer: Reducer, event: Init, dialect: Dialect, names: _Names) -> Ite
 
 
 def _beside_alloc(reducer: Reducer, event: Init) -> bool:
-    """Whether the epoch opens exactly when the reducer is allocated."""
+    """Whether the epoch opens exactly when the reducer is allocated, and no macro opens it."""
     timeline = reducer.timeline
+    if reducer.sites[event.ident].passage is not None:
+        return False
     return len(timeline.inits) == len(timeline.allocs) and any(
         alloc.context == event.context for alloc in timeline.allocs
     )

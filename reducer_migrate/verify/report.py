@@ -60,9 +60,6 @@ def _number(value: float) -> str:
     return f"{value:.7g}"
 
 
-_NOT_COMPARED = (Verdict.NOT_RUN, Verdict.NOT_REWRITTEN)
-
-
 def _footnotes(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         where = f"{row.kernel.name} (line {row.kernel.line})"
@@ -72,7 +69,7 @@ def _footnotes(rows: Sequence[Row]) -> Iterator[str]:
             yield f"{where}: the source makes {place}, of {_contributions(row)}"
         if row.comparison.reason:
             yield f"{where}: {row.comparison.reason}"
-        if row.uncounted and row.comparison.verdict not in _NOT_COMPARED:
+        if row.uncounted and row.comparison.values:
             yield f"{where}: its contributions were not counted: {row.uncounted}"
 
 

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import NamedTuple
 
-from reducer_rules.nest import is_power_of_two
+from reducer_rules.nest import is_power_of_two, nest_of
+from reducer_rules.replication import combines_native
 from reducer_rules.timeline import Init, LoopKind, Operands, Timeline, Update
 
 #: Elements, at most, that a thread takes at once: 16 bytes.
@@ -135,6 +136,28 @@ def surely_wide(update: Update, timeline: Timeline) -> bool:
     sizes = list(parallel_extents(update).values())
     idle = timeline.kernel.threads is not None and _leaves_idle(sizes, timeline.kernel.threads)
     return update.operands is Operands.MEMORY and all(sizes) and (_is_fused(sizes) or idle)
+
+
+def combines_all(update: Update, timeline: Timeline) -> bool:
+    """Whether the finalize surely combines all threads because of this update.
+
+    Beside a plan that is wide for other reasons it is one whose narrow collective is none.
+    """
+    if surely_wide(update, timeline):
+        return True
+    nest, threads = nest_of(update), timeline.kernel.threads
+    in_order = update.operands is Operands.MEMORY or update.tile == tuple(parallel_extents(update))
+    if not in_order or update.part_tiles or nest is None or nest.serial or threads is None:
+        return False
+    if nest.size < threads:
+        return _fills_no_block(nest.parallel, threads)
+    return not combines_native(threads, nest.parallel, reduced_loops(update, timeline))
+
+
+def reduced_loops(update: Update, timeline: Timeline) -> tuple[bool, ...]:
+    """Which parallel loops around an update number no output, outermost first."""
+    numbering = kept(update, timeline.shape) or ()
+    return tuple(name not in numbering for name in parallel_extents(update))
 
 
 def _parallel(update: Update) -> tuple[tuple[str | int | None, ...], ...]:

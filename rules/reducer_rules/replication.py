@@ -70,21 +70,86 @@ def tiles(threads: int, parallel: tuple[int, ...], serial: tuple[int, ...] = ())
     return total < threads or total % threads == 0
 
 
-def tiles_native(threads: int, parallel: tuple[int, ...]) -> bool:
+def tiles_native(threads: int, parallel: tuple[int, ...], reduced: tuple[bool, ...]) -> bool:
     """False where an update from global or shared memory surely fails to compile on native v2.
 
-    TileLang 0.1.14 and 0.1.15 deal rows of vectors: in a nest of two loops that has more vectors
-    than threads, a row must divide the threads or be a multiple of them. Loops of one dimension
-    are padded and always compile; nests of three are not modelled and taken to compile.
+    TileLang 0.1.14 and 0.1.15 deal rows of vectors: in a nest that has more vectors than threads, a
+    row, and in deeper nests every block of rows, must divide the threads or be a multiple of them.
+    `reduced` says which loops number no output. A nest of two loops without any need only have a
+    multiple of threads of vectors. Loops of one dimension are padded and always compile, as do
+    nests of which all extents are powers of two, that are made one loop.
     """
-    if len(parallel) != 2 or parallel[0] == 1:
+    if len(parallel) < 2 or prod(parallel[:-1]) == 1 or all(map(_is_power_of_two, parallel)):
         return True
-    return any(_rows_fit(threads, *parallel, width) for width in _native_widths(threads, parallel))
+    widths = _native_widths(threads, parallel)
+    if not any(reduced) and len(parallel) == 2:
+        totals = (prod(parallel) // width for width in widths)
+        return any(total <= threads or total % threads == 0 for total in totals)
+    outer = _before_last_kind(reduced)
+    extents = (*parallel[:outer], prod(parallel[outer:])) if outer else parallel
+    return any(_blocks_fit(threads, extents, width) for width in widths)
 
 
-def _rows_fit(threads: int, rows: int, columns: int, width: int) -> bool:
-    vectors = columns // width
-    return rows * vectors <= threads or vectors % threads == 0 or threads % vectors == 0
+def _before_last_kind(reduced: tuple[bool, ...]) -> int:
+    """How many loops are around the innermost ones of one kind, which are dealt as one."""
+    return next((n for n in range(len(reduced), 0, -1) if reduced[n - 1] != reduced[-1]), 0)
+
+
+def combines_native(threads: int, parallel: tuple[int, ...], reduced: tuple[bool, ...]) -> bool:
+    """False where native v2 surely cannot combine only the threads that share an output.
+
+    Its collective takes powers of two of threads, a power of two apart, of a loop that fills all
+    threads. `reduced` says which loops of a nest number no output; those that number outputs and
+    those that do not are taken to be side by side, else nothing is said.
+    """
+    extents, kinds = _merged(parallel, reduced)
+    if len(extents) != 2 or extents[0] == 1 or kinds[0] == kinds[1]:
+        return True
+    return any(
+        _steps_fit(threads, extents[0], extents[1] // width, inner=kinds[1])
+        for width in _native_widths(threads, parallel)
+    )
+
+
+def _merged(
+    parallel: tuple[int, ...], reduced: tuple[bool, ...]
+) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+    """A nest of both kinds with neighbours of one kind as one loop, which are dealt alike."""
+    if len(set(reduced)) == 1:
+        return parallel, reduced
+    extents: list[int] = []
+    kinds: list[bool] = []
+    for extent, kind in zip(parallel, reduced, strict=True):
+        if kinds[-1:] == [kind]:
+            extents[-1] *= extent
+        else:
+            extents.append(extent)
+            kinds.append(kind)
+    return tuple(extents), tuple(kinds)
+
+
+def _steps_fit(threads: int, rows: int, vectors: int, *, inner: bool) -> bool:
+    """Whether threads along the rows (`inner`), or across them, can be combined by themselves."""
+    if rows * vectors < threads:
+        return False
+    if vectors % threads == 0:
+        return not inner or _is_power_of_two(threads)
+    if threads % vectors:
+        return True
+    return _is_power_of_two(vectors) and (inner or _is_power_of_two(threads // vectors))
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0
+
+
+def _blocks_fit(threads: int, parallel: tuple[int, ...], width: int) -> bool:
+    """Whether each block of rows, from one row on, fits the threads, or the whole nest does."""
+    blocks = [prod(parallel[axis:]) // width for axis in range(len(parallel))]
+    whole, *inner = blocks
+    return whole <= threads or all(
+        block % threads == 0 or threads % block == 0 for block in inner if block
+    )
 
 
 def _native_widths(threads: int, parallel: tuple[int, ...]) -> set[int]:

@@ -163,6 +163,7 @@ class LoadForm(Enum):
 class EscapeKind(Enum):
     ALIAS = "is bound to another name"
     ARGUMENT = "is passed to a function"
+    RECURSION = "is passed on by a macro that calls itself"
     RETURN = "is returned"
     CAPTURE = "is used by a nested function"
     REBIND = "is bound again to something else"

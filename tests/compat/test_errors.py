@@ -146,3 +146,21 @@ def test_what_tilelang_says_is_passed_on_with_a_way_out() -> None:
     assert "fragment out[8]" in caught.value.message
     assert caught.value.message.endswith("on 128 threads")
     assert caught.value.fix.startswith("read a fragment by one index in each loop")
+
+
+def test_a_reducer_without_a_name_of_its_own_is_called_something() -> None:
+    def made() -> list[Any]:
+        return [T.alloc_reducer((8,), "float32"), T.alloc_reducer((8,), "float32")]
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8, 64), "float32"), B: T.Tensor((8,), "float32")) -> None:
+        with T.Kernel(1, threads=128):
+            several = made()
+            result = T.alloc_fragment((8,), "float32")
+            for i, j in T.Parallel(8, 64):
+                T.reducer_update(several[0][i], A[i, j])
+            T.finalize_reducer(several[0], result)
+            T.copy(result, B)
+
+    with pytest.raises(ReducerError, match="RM206 reducer `reducer` is never initialized"):
+        source(kernel)

@@ -58,6 +58,8 @@ INSTANCES: dict[str, tuple[Instance, ...]] = {
     "local_contribution": (("build", (64, 16)),),
     "loops_around": (("build", (4, 128)),),
     "loops_inside": (("build", (32, 8)),),
+    "passed_to_macro": (("build", (64, 3)),),
+    "v2_macros": (("build", (64,)),),
     "macro_body": (("build", (8, 64)),),
     "minus_store": (("build", (64,)),),
     "module_level_prim_func": (("main", ()),),

@@ -134,3 +134,20 @@ def test_a_kernel_that_names_the_members_of_the_language_is_run(tmp_path: Path, 
     done = run(tmp_path, "k.py", "--output-format", "json")
     row = done.kernels["total"]
     assert (row["verdict"], row["values"]["v2"]) == ("right", 36)
+
+
+@pytest.mark.usefixtures("tilelang")
+def test_what_keeps_a_v2_kernel_from_being_counted_is_named(tmp_path: Path) -> None:
+    (tmp_path / "shuffled.py").write_text(
+        SUM_OF_EIGHT.replace(', replication="all"', "")
+        .replace("T.clear", "T.reducer_init")
+        .replace("acc[0] += A[i]", "T.reducer_update(acc[0], A[i])")
+        .replace("T.finalize_reducer(acc)", "T.finalize_reducer(acc, B)")
+        .replace("        T.copy(acc, B)\n", "        B[0] = T.shfl_xor(A[0], 1)\n")
+    )
+    done = run(tmp_path, "shuffled.py")
+    assert done.out.splitlines()[-2:] == [
+        "total (line 5): nothing to compare v2 with",
+        "total (line 5): its contributions were not counted: the operation tl.shfl_xor_sync",
+    ]
+    assert done.code == 2

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import itertools
+import re
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -19,9 +21,12 @@ if find_spec("tilelang") is None or find_spec("ml_dtypes") is None:
         allow_module_level=True,
     )
 
+import numpy as np
 import tilelang
 
 import reducer_compat
+from reducer_compat.simt.intrinsics import is_scalar
+from reducer_compat.simt.lowering import installed
 from reducer_compat.verify.building import Built, build
 from reducer_compat.verify.counting import count
 from reducer_compat.verify.inputs import Parameter, parameters, values
@@ -145,4 +150,102 @@ def test_what_has_no_meaning_without_threads_is_refused(
     path.write_text(_kernel(body))
     built = _built(path, "main", ())
     with pytest.raises(Trouble, match=said):
+        count(built, parameters(built.prim_func, {}), REQUEST)
+
+
+#: What TileLang computes of its operands alone and the interpreter knows under no name yet.
+UNKNOWN_OPS = {"ldexp", "tl.__fns"}
+#: What is no number that a kernel computes: hints, handles of memory, and what depends on a thread.
+NO_SCALARS = {
+    "address_of", "end_profile_intrinsic", "handle_add_byte_offset", "ignore_loop_partition",
+    "isnullptr", "start_profile_intrinsic", "tl.create_tma_descriptor", "tl.get_lane_idx",
+    "tl.get_warp_group_idx", "tl.get_warp_idx", "tl.get_warp_idx_sync", "tl.tl_shuffle_elect",
+    "tvm_thread_invariant",
+}  # fmt: skip
+#: Spelled as opaque by TVM, so that they are not moved, and functions of their operands all the
+#: same.
+OPAQUE_SCALARS = re.compile(r"tl\.(__\w+|fast_rcp)")
+
+
+def _pure_ops() -> set[str]:
+    """The ops that members of the language give for numbers, and that are functions of these."""
+    import tilelang.language as language
+
+    _, _, tir = installed()
+    found: set[str] = set()
+    for name in dir(language):
+        member = getattr(language, name)
+        if not callable(member) or inspect.isclass(member):
+            continue
+        for dtype, arity in itertools.product(("float32", "int32", "bool"), (1, 2, 3)):
+            try:
+                made = member(*(tir.module.Var(letter, dtype) for letter in "abc"[:arity]))
+            except Exception:
+                continue
+            if type(made).__name__ == "Call":
+                op = tir.op_name(made)
+                effect = getattr(made.op, "get_attr", lambda _: None)("TCallEffectKind")
+                pure = effect is not None and int(effect) <= 1
+                if pure or OPAQUE_SCALARS.fullmatch(op):
+                    found.add(op)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")  # some members say that they are deprecated
+def test_every_scalar_operation_of_the_language_is_known() -> None:
+    found = _pure_ops()
+    assert len(found) > 50
+    known = {name for name in found if is_scalar(name)}
+    assert found - known - NO_SCALARS <= UNKNOWN_OPS
+
+
+#: Each operation once, of `x` (a whole number), `h` (a fraction) and `n` (an int32).
+SCALARS = (
+    "T.abs(-h)", "T.acos(1 / (h + 1))", "T.acosh(x)", "T.asin(1 / (h + 1))", "T.asinh(h)",
+    "T.atan(h)", "T.atan2(h, x)", "T.atanh(1 / (h + 2))", "T.ceil(h)", "T.clamp(h, 0.5, 2.0)",
+    "T.copysign(h, -x)", "T.cos(h)", "T.cosh(h)", "T.erf(h)", "T.exp(h)", "T.exp10(h)",
+    "T.exp2(h)", "T.floor(h)", "T.fmod(x, 3.0)", "T.hypot(h, x)", "T.isnan(h)",
+    "T.isinf(h)", "T.log(h)", "T.log10(h)", "T.log1p(h)", "T.log2(h)", "T.nearbyint(h)",
+    "T.nextafter(h, x)", "T.pow(h, x)", "T.round(h)", "T.rsqrt(h)", "T.sigmoid(h)", "T.sin(h)",
+    "T.sinh(h)", "T.sqrt(h)", "T.tan(h)", "T.tanh(h)", "T.trunc(-h)", "T.__exp(h)",
+    "T.__log(h)", "T.ieee_add(h, x)", "T.ieee_sub(h, x)", "T.ieee_mul(h, x)", "T.ieee_fdiv(x, h)",
+    "T.ieee_fmaf(h, x, h)", "T.ieee_frcp(h)", "T.ieee_frsqrt(h)", "T.ieee_fsqrt(h)",
+    "T.popcount(T.cast(n, 'uint32'))", "~n", "n & 5", "n | 5", "n ^ 5", "n << 3", "n >> 1",
+    "T.if_then_else(n > 3, h, x)", "T.Select(n > 3, h, x)", "T.max(h, 1.5)", "T.min(h, 1.5)",
+    "T.reinterpret(T.reinterpret(h, 'int32') + 1, 'float32')",
+    "T.call_pure_extern('float32', 'fabsf', -h)",
+)  # fmt: skip
+
+
+def test_every_scalar_operation_is_counted_as_it_is_run(tmp_path: Path) -> None:
+    stores = "\n".join(
+        f"            out[{row}, i] = T.cast({text}, 'float32')" for row, text in enumerate(SCALARS)
+    )
+    path = tmp_path / "scalars.py"
+    path.write_text(f"""
+import tilelang.language as T
+
+
+@T.prim_func
+def main(X: T.Tensor((64,), "float32"), out: T.Tensor(({len(SCALARS)}, 64), "float32")):
+    with T.Kernel(1, threads=64):
+        for i in T.Parallel(64):
+            x = X[i]
+            h = X[i] * 0.3
+            n = T.cast(X[i], "int32")
+{stores}
+""")
+    counted, ran, _ = _both(_built(path, "main", ()))
+    for variant, wanted in counted.outputs.items():
+        for text, left, right in zip(
+            SCALARS, ran.outputs[variant]["out"], wanted["out"], strict=True
+        ):
+            assert np.allclose(left, right, rtol=1e-6, atol=0, equal_nan=True), (variant, text)
+
+
+def test_an_unknown_operation_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "unknown.py"
+    path.write_text(_kernel("        out[0] = T.call_pure_extern('float32', 'mine', total[0])"))
+    built = _built(path, "main", ())
+    with pytest.raises(Trouble, match="the operation call_pure_extern of mine"):
         count(built, parameters(built.prim_func, {}), REQUEST)

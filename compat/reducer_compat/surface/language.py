@@ -34,17 +34,22 @@ def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: str | No
             (RM217), or a max or min has one of 8 bits or less (RC004).
     """
     import tilelang.language as language
+    from tvm.script.ir_builder import IRBuilder
 
     where = location()
     _check_alloc(str(op), str(dtype), replication, where)
     extents = (shape,) if isinstance(shape, (int, adapter().tir.PrimExpr)) else tuple(shape)
     buffer = language.alloc_fragment(extents, dtype)
+    # TileLang names it again where the kernel binds it to a name, and only there.
+    IRBuilder.name(_UNBOUND, buffer)
     register(buffer, Op(str(op)))
     call = marker.build("alloc", marker.origin(buffer), str(op), replication or marker.NONE, where)
     adapter().evaluate(call)
     return buffer
 
 
+#: What a reducer is called that the kernel binds to no name: one in a list, or of a plain function.
+_UNBOUND = "reducer"
 #: Ops that begin at an infinity, and the floats whose infinity TileLang can spell.
 _BOUNDED = frozenset({"max", "min"})
 _INFINITE = frozenset({"float16", "bfloat16", "float32", "float64"})

@@ -39,8 +39,8 @@ class UnsupportedCombine(SemanticRule):
         "Partials are combined in any order, so the operation must be associative and "
         "commutative and have an identity: the RFC (tile-ai/tilelang#2897) names sum, prod, max, "
         "min, bitand, bitor and bitxor, and rejects the rest. TileLang up to 0.1.13 has sum, max "
-        "and min; 0.1.14 and 0.1.15 add the bitwise ones, for integers. prod needs "
-        "reducer_compat on every release."
+        "and min; 0.1.14 and 0.1.15 add the bitwise ones, for integers. prod, and "
+        "bitwise ones for bool, need reducer_compat on every release."
     )
     help = "use one of sum, max, min, bitand, bitor, bitxor, or prod with reducer_compat"
     valid = (
@@ -111,6 +111,11 @@ def _problem(alloc: Alloc, target: Target) -> tuple[str, str] | None:
         return (
             f"is combined by {alloc.op}, which {alloc.dtype} does not have",
             "use an integer dtype",
+        )
+    if alloc.op in _BITWISE and alloc.dtype == "bool" and not target.compat:
+        return (
+            f"is combined by {alloc.op}, which TileLang does not have for bool",
+            "use an integer dtype, or import reducer_compat",
         )
     return None
 

@@ -14,6 +14,11 @@ from reducer_rules.timeline import EscapeKind, Timeline
 _ELSEWHERE = frozenset({EscapeKind.ALIAS, EscapeKind.REBIND})
 #: What to do where the reducer stays in the function and cannot be followed all the same.
 _HELP = {
+    EscapeKind.ARGUMENT: (
+        "keep the epoch in one function and the macros (`@T.macro`) that it calls by name, with "
+        "arguments written out, and pass its result on"
+    ),
+    EscapeKind.RECURSION: "write a loop: what happens to the reducer depends on how often it calls",
     EscapeKind.TARGET: "bind the reducer to a name of its own in this function",
     EscapeKind.UNPACKED: "write the arguments of the call out, one by one",
     EscapeKind.PARAMETER: "drop the argument",
@@ -28,8 +33,11 @@ class ReducerEscapes(SemanticRule):
         "A reducer may appear in its init, its updates and its finalize, and nowhere else: "
         "TileLang from 0.1.14 on refuses any other use of the handle, its address included, and "
         "so does the RFC (tile-ai/tilelang#2897). Where it is passed on, returned or stored, "
-        "what happens to it is not in this function, so nothing is rewritten. The one exception "
-        "is a read of the whole reducer after an in-place finalize, which is a read of its result."
+        "what happens to it is not in this function, so nothing is rewritten. One exception "
+        "is a read of the whole reducer after an in-place finalize, which is a read of its result. "
+        "The other is a `@T.macro` of the project that is called by its name: its statements are "
+        "traced where it is called, and are judged there. They are rewritten where the macro is in "
+        "the same file, every use of it passes a reducer, and all of these ask for the same text."
     )
     help = "keep the whole epoch in one function, and pass its result on"
     valid = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reducer_rules.nest import fully_replicated, is_power_of_two, outputs
+from reducer_rules.plans import combines_all
 from reducer_rules.release import NATIVE_V2, Release, between, named
 from reducer_rules.rule import Finding, ReleaseRule, Target
 from reducer_rules.timeline import Timeline
@@ -26,8 +27,10 @@ class ThreadCount(ReleaseRule):
         "close (tile-ai/tilelang#2542). TileLang 0.1.8 to 0.1.12 generate it all the same: it "
         "leaves contributions out, for every op, and above 32 threads reads its workspace out of "
         "bounds. 0.1.13 to 0.1.15 refuse to compile with an internal error. From 0.1.14 on a "
-        "reducer of several outputs compiles where its rows lie within single threads, so only "
-        "a reducer of one output is reported there."
+        "reducer of several outputs compiles where the threads that share an output are a power of "
+        "two. All threads are combined where an index is no variable of the loop for a whole axis, "
+        "and in nests over memory that have fewer iterations than threads, or extents that are all "
+        "powers of two."
     )
     help = "launch a power of two of threads, or import reducer_compat, which combines any count"
     example_target = Target(Release.parse("0.1.12"))
@@ -102,8 +105,9 @@ def kernel(A: T.Tensor((192,), "float32"), B: T.Tensor((1,), "float32")):
 
 def _combining(timeline: Timeline, releases: tuple[Release, ...]) -> tuple[Release, ...]:
     """Those of `releases` on which the finalize surely combines all threads."""
-    single, replicated = outputs(timeline) == 1, fully_replicated(timeline)
-    return tuple(r for r in releases if (single if r >= NATIVE_V2 else replicated))
+    replicated = fully_replicated(timeline)
+    wide = outputs(timeline) == 1 or any(combines_all(u, timeline) for u in timeline.updates)
+    return tuple(r for r in releases if (wide if r >= NATIVE_V2 else replicated))
 
 
 def _outcome(releases: tuple[Release, ...]) -> str:

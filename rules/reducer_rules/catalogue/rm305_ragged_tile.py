@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reducer_rules.nest import Nest, nest_of
-from reducer_rules.plans import alike
+from reducer_rules.plans import alike, reduced_loops
 from reducer_rules.release import NATIVE_V2, Release, between, named
 from reducer_rules.replication import tiles, tiles_native
 from reducer_rules.rule import Finding, ReleaseRule, Target
@@ -24,10 +24,11 @@ class RaggedTile(ReleaseRule):
         "TileLang 0.1.8 to 0.1.13 deal a reducing loop of more iterations than threads evenly, or "
         "end in an internal error (`no available layout found`, or a layout that is no bijection). "
         "0.1.14 and 0.1.15 deal rows of vectors of global or shared memory, and end in the same "
-        "error where a row neither divides the threads nor is a multiple of them: 8x96, 16x48 and "
-        "3x100 on 128 threads; not where updates differ or their indices are no variables of the "
-        "loop for whole axes, so that the partials have no layout of their own. Both were "
-        "established by lowering grids of tiles, and by 10,000 random kernels. The error names "
+        "error where a row neither divides the threads nor is a multiple of them (8x96, 16x48 and "
+        "3x100 on 128 threads), or, in deeper nests, a block of rows (4x3x32); not where updates "
+        "differ or their indices are no variables of the loop for whole axes, so that the partials "
+        "have no layout of their own. Both were established by lowering grids of tiles, and by "
+        "10,000 random kernels. The error names "
         "neither the loop nor the reducer; this rule does."
     )
     help = (
@@ -81,8 +82,10 @@ T.copy(acc, B)
         if not alike(timeline.updates, timeline):
             releases = tuple(release for release in releases if release < NATIVE_V2)
         for update in timeline.updates:
-            nest = nest_of(update)
-            failing = nest and tuple(r for r in releases if _fails(r, threads, nest, update))
+            nest, reduced = nest_of(update), reduced_loops(update, timeline)
+            failing = nest and tuple(
+                r for r in releases if _fails(r, threads, nest, update, reduced)
+            )
             if nest and failing:
                 shape = "x".join(map(str, nest.parallel))
                 yield self.finding(
@@ -93,11 +96,13 @@ T.copy(acc, B)
                 )
 
 
-def _fails(release: Release, threads: int, nest: Nest, update: Update) -> bool:
+def _fails(
+    release: Release, threads: int, nest: Nest, update: Update, reduced: tuple[bool, ...]
+) -> bool:
     if update.operands is Operands.COLLECTIVE:
         return False
     if release < NATIVE_V2:
         return not tiles(threads, nest.parallel, nest.serial)
     if update.operands is not Operands.MEMORY or nest.serial:
         return False
-    return not tiles_native(threads, nest.parallel)
+    return not tiles_native(threads, nest.parallel, reduced)

@@ -52,7 +52,15 @@ def test_bitwise_operations_are_for_integers(dtype: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("dtype", ["int32", "uint8", "bool", None])
+def test_bitwise_operations_on_bool_need_reducer_compat() -> None:
+    sketch = combined(Op.BITOR, dtype="bool")
+    assert said("RM217", sketch) == [
+        (1, "reducer `acc` is combined by bitor, which TileLang does not have for bool")
+    ]
+    assert said("RM217", sketch, Target(compat=True)) == []
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", None])
 def test_bitwise_operations_on_integers(dtype: str | None) -> None:
     assert said("RM217", combined(Op.BITAND, dtype=dtype)) == []
 

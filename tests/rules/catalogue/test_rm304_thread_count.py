@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from reducer_rules import Op
+from reducer_rules.timeline import Index, Operands
 from tests.rules.build import Sketch, v1, v2
 from tests.rules.launched import messages, on, opened
 
@@ -42,9 +43,36 @@ def test_powers_of_two(threads: int | None) -> None:
     assert messages("RM304", closed(), on(None), threads=threads) == []
 
 
-def test_several_outputs_are_not_judged_from_0_1_14_on() -> None:
-    assert len(messages("RM304", closed(shape=(8,)), on("0.1.13"), threads=96)) == 1
-    assert messages("RM304", closed(shape=(8,)), on("0.1.14"), threads=96) == []
+@pytest.mark.parametrize(
+    ("threads", "extents", "variable", "operands", "count"),
+    [
+        (96, (8, 96), "i", Operands.MEMORY, 1),
+        (96, (8, 96), "j", Operands.MEMORY, 0),
+        (96, (3, 32), "i", Operands.MEMORY, 0),
+        (96, (3, 32), "j", Operands.MEMORY, 1),
+        (80, (8, 64), "i", Operands.MEMORY, 1),
+        (96, (4, 3, 32), "i", Operands.MEMORY, 1),
+        (96, (8, 96), None, None, 1),
+        (96, (8, 96), "i", None, 0),
+        (96, (8, 96), "i", Operands.COLLECTIVE, 0),
+    ],
+)
+def test_several_outputs_from_0_1_14_on(
+    threads: int,
+    extents: tuple[int, ...],
+    variable: str | None,
+    operands: Operands | None,
+    count: int,
+) -> None:
+    sketch = Sketch()
+    names = tuple("ijk"[: len(extents)])
+    sketch.alloc(shape=(dict(zip(names, extents, strict=True)).get(variable or "", 8),))
+    sketch.init()
+    with sketch.loop(variables=names, extents=extents):
+        index = Index(variable or "A[i]", None, variable)
+        sketch.update(indices=(index,), operands=operands)
+    sketch.finalize("result")
+    assert len(messages("RM304", sketch, on("0.1.15"), threads=threads)) == count
 
 
 def test_no_collective_without_replication() -> None:

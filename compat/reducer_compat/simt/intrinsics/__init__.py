@@ -15,7 +15,7 @@ from . import (
     tma,
     warp,
 )
-from .registry import find_call, find_gate
+from .registry import find_call, find_gate, is_scalar, is_scalar_extern
 
 __all__ = [
     "allreduce",
@@ -26,6 +26,8 @@ __all__ = [
     "find_call",
     "find_gate",
     "hints",
+    "is_scalar",
+    "is_scalar_extern",
     "math",
     "mbarriers",
     "memory_ops",

@@ -25,7 +25,10 @@ _EXTERN_GATES: dict[str, Callable[[Compiler, Extern], GateMaker | None]] = {}
 
 #: Modules of ops and functions that are CUDA's: warps of 32 lanes, its tensor cores, its copies.
 _CUDA_ONLY = frozenset({"warp", "scan", "tensor", "tma", "mbarriers"})
-_EXTERN_CALLS = ("call_extern", "call_pure_extern", "call_llvm_pure_intrin")
+#: The module of ops that are a function of their operands, whatever thread computes them where,
+#: and one of the same kind that stands elsewhere.
+_SCALAR_MODULE, _SCALAR_OPS = "math", frozenset({"reinterpret"})
+EXTERN_CALLS = ("call_extern", "call_pure_extern", "call_llvm_pure_intrin")
 _TEMPLATE = re.compile(r"^(?P<name>[\w:]*\w)\s*(?:<(?P<args>.*)>)?(?:::(?P<method>\w+))?$")
 
 
@@ -92,7 +95,7 @@ def extern_gate(*names: str) -> Callable[..., Any]:
 def find_call(c: Compiler, node: Any) -> Value:
     """The closure of a call. Raises UnsupportedError naming an op or function that is not known."""
     name = c.tir.op_name(node)
-    if name in _EXTERN_CALLS:
+    if name in EXTERN_CALLS:
         call = parse_extern(node)
         build = _EXTERNS.get(call.name)
         if build is None:
@@ -106,6 +109,22 @@ def find_call(c: Compiler, node: Any) -> Value:
     return builder(c, node)
 
 
+def is_scalar(name: str) -> bool:
+    """Whether an op is known here whose value is a function of those of its operands."""
+    found = _OPS.get(name)
+    return found is not None and (_is_math(found) or name in _SCALAR_OPS)
+
+
+def is_scalar_extern(node: Any) -> bool:
+    """The same for a call of a device function."""
+    found = _EXTERNS.get(parse_extern(node).name)
+    return found is not None and _is_math(found)
+
+
+def _is_math(build: Callable[..., Any]) -> bool:
+    return build.__module__.rsplit(".", 1)[-1] == _SCALAR_MODULE
+
+
 def _refuse_on_hip(c: Compiler, build: Callable[..., Any], what: str) -> None:
     if c.on.hip and build.__module__.rsplit(".", 1)[-1] in _CUDA_ONLY:
         raise UnsupportedError(f"{what} on HIP")
@@ -114,7 +133,7 @@ def _refuse_on_hip(c: Compiler, build: Callable[..., Any], what: str) -> None:
 def find_gate(c: Compiler, node: Any) -> GateMaker | None:
     """What a call waits for, or None."""
     name = c.tir.op_name(node)
-    if name in _EXTERN_CALLS:
+    if name in EXTERN_CALLS:
         call = parse_extern(node)
         build = _EXTERN_GATES.get(call.name)
         return build(c, call) if build else None

@@ -10,9 +10,12 @@ import numpy as np
 
 from reducer_compat.simt import arith
 from reducer_compat.simt.dtypes import cast, parse
+from reducer_compat.simt.intrinsics import find_call, is_scalar, is_scalar_extern
+from reducer_compat.simt.intrinsics.registry import EXTERN_CALLS
+from reducer_compat.simt.lowering import CUDA
 from reducer_compat.simt.report import UnsupportedError
 
-from .lanes import Array, Uncountable
+from .lanes import Uncountable
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -33,39 +36,6 @@ _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "LE": operator.le,
     "GT": operator.gt,
     "GE": operator.ge,
-}
-_BITS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_,
-    "bitwise_xor": operator.xor,
-    "shift_left": operator.lshift,
-    "shift_right": operator.rshift,
-}
-_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "exp": np.exp,
-    "exp2": np.exp2,
-    "exp10": lambda x: np.power(10.0, x),
-    "log": np.log,
-    "log2": np.log2,
-    "log10": np.log10,
-    "log1p": np.log1p,
-    "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "tanh": np.tanh,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "fabs": np.abs,
-    "abs": np.abs,
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "trunc": np.trunc,
-    "nearbyint": np.rint,
-    "pow": np.power,
-    "isnan": np.isnan,
-    "isinf": np.isinf,
-    "isfinite": np.isfinite,
 }
 
 
@@ -150,28 +120,34 @@ def _load(machine: Machine, node: Any) -> Any:
 
 def _call(machine: Machine, node: Any) -> Any:
     name = machine.tir.op_name(node)
-    plain = name.rsplit(".", 1)[-1]
-    if plain == "if_then_else":
+    if name == "if_then_else":
         return _choose(machine, *node.args)
-    if plain in ("likely", "unlikely"):
-        return value(machine, node.args[0])
-    if plain == "infinity":
-        return dtype_of(node).type(np.inf)
-    if plain in ("bitwise_not",):
-        return np.invert(value(machine, node.args[0]))
-    if plain in _BITS:
-        left, right = (value(machine, argument) for argument in node.args)
-        return np.asarray(_BITS[plain](left, right)).astype(dtype_of(node))[()]
-    function = _FUNCTIONS.get(plain.removeprefix("__"))
-    if function is None:
-        raise Uncountable(f"the operation {name}")
-    return _applied(function, [value(machine, argument) for argument in node.args], node)
+    known = is_scalar_extern(node) if name in EXTERN_CALLS else is_scalar(name)
+    if not known:
+        called = f"{name} of {node.args[0].value}" if name in EXTERN_CALLS else name
+        raise Uncountable(f"the operation {called}")
+    # The functions ask the compiler for their operands alone, and these here ignore the wave.
+    operands: Any = _Operands(machine)
+    wave: Any = None
+    try:
+        return find_call(operands, node)(wave)
+    except UnsupportedError as error:
+        raise Uncountable(str(error)) from error
 
 
-def _applied(function: Callable[..., Any], values: list[Any], node: Any) -> Any:
-    """A function computed in float64 and rounded once."""
-    result: Array = np.asarray(function(*(np.asarray(v, np.float64) for v in values)))
-    return result.astype(dtype_of(node))[()]
+class _Operands:
+    """A compiler whose expressions have their values at once."""
+
+    on = CUDA
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self.tir = machine.tir
+
+    def expr(self, node: Any) -> Callable[[Any], Any]:
+        """The value of an operand, which is the same for every wave that may ask."""
+        found = np.asarray(value(self._machine, node), dtype_of(node))[()]
+        return lambda _: found
 
 
 _SPECIAL: Mapping[str, Callable[[Any, Any], Any]] = {
