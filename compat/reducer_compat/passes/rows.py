@@ -71,7 +71,7 @@ class _Rows:
         differs = apart or any(map(self._differs, tree.expressions(stmt)))
         if differs:
             self._write(stmt)
-        inside = isinstance(stmt, (tir.IfThenElse, tir.For, tir.While)) and differs
+        inside = differs and type(stmt) in (tir.IfThenElse, tir.For, tir.While)
         for child in tree.children(stmt):
             yield from self.differing(child, apart or inside)
 
