@@ -145,9 +145,14 @@ class Adapter:
         """
         return _release("0.1.9") <= self.release < _release("0.1.11")
 
+    @property
+    def family(self) -> str:
+        """What the names of the classes and operators of TIR begin with."""
+        return self.tir.__name__.rsplit(".", 1)[-1]
+
     def op(self, name: str) -> Any:
         """A builtin operator of TIR, for instance `call_extern`."""
-        return self.tvm.ir.Op.get(f"{self.tir.__name__.rsplit('.', 1)[-1]}.{name}")
+        return self.tvm.ir.Op.get(f"{self.family}.{name}")
 
     def simplify(self, expr: Any) -> Any:
         """An expression of integers, simplified without knowing anything about its variables."""
@@ -164,6 +169,15 @@ class Adapter:
         """A copy of a block with some of its fields changed."""
         fields = _fields(template, _BLOCK_FIELDS, changes)
         return self.block(*fields, span=getattr(template, "span", None))
+
+    def with_body(self, func: Any, body: Any) -> Any:
+        """A `PrimFunc` with another body, which is as pure as the one before.
+
+        Its constructor looks through the whole body to tell that, and `with_body` calls it.
+        """
+        fields = {name: getattr(func, name) for name in _FUNC_FIELDS}
+        kind = f"{self.family}.PrimFunc"
+        return self.tvm.ir.make_node(kind, body=body, **fields)
 
     def target(self, kind: str, arch: str) -> Any:
         """A target in the spelling of this release: a string to 0.1.9, a dict after."""
@@ -208,6 +222,8 @@ _release = lru_cache(Release.parse)
 #: TVM's analyzer is not safe to share among threads, and slow to make.
 _THREAD = threading.local()
 _FOR_FIELDS = ("loop_var", "min", "extent", "kind", "body", "thread_binding", "annotations")
+#: Of a function, all but its body.
+_FUNC_FIELDS = ("params", "ret_type", "buffer_map", "attrs", "struct_info_", "span")
 _BLOCK_FIELDS = (
     "iter_vars",
     "reads",

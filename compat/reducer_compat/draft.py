@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from reducer_compat import tree
+from reducer_compat.adapter import adapter
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,9 @@ class Draft:
     def function(self) -> Any:
         """The `PrimFunc`."""
         body, before = self.begun
-        made = self.original if self.body is body else self.original.with_body(self.body)
+        made = self.original
+        if self.body is not body:
+            made = adapter().with_body(made, self.body)
         for name in before.keys() - self.attrs.keys():
             made = made.without_attr(name)
         for name, value in self.attrs.items():

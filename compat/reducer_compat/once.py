@@ -14,8 +14,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 _A = TypeVar("_A")
-#: For each question the nodes that it was asked of, by their hashes, with the answers.
-_ANSWERS: list[dict[int, tuple[Any, Any]]] = []
+#: For each question the answers, by the hashes of the nodes that it was asked of.
+_ANSWERS: list[dict[int, Any]] = []
+#: These nodes.
+_NODES: list[Any] = []
+_UNKNOWN = object()
 _LOCK = threading.Lock()
 
 
@@ -30,18 +33,18 @@ def once(ask: Callable[[Any], _A]) -> Callable[[Any], _A]:
 
     Not for constants: the hash of one is its value.
     """
-    answers: dict[int, tuple[Any, _A]] = {}
+    answers: dict[int, Any] = {}
     _ANSWERS.append(answers)
 
     @functools.wraps(ask)
     def asked(node: Any) -> _A:
         key = hash(node)
-        known = answers.get(key)
-        if known is None:
-            known = node, ask(node)
-            if _Running.count:
-                answers[key] = known
-        return known[1]
+        known: Any = answers.get(key, _UNKNOWN)
+        answer: _A = ask(node) if known is _UNKNOWN else known
+        if known is _UNKNOWN and _Running.count:
+            _NODES.append(node)
+            answers[key] = answer
+        return answer
 
     return asked
 
@@ -59,3 +62,4 @@ def answers_kept() -> Iterator[None]:
             if not _Running.count:
                 for answers in _ANSWERS:
                     answers.clear()
+                _NODES.clear()

@@ -35,6 +35,7 @@ from reducer_compat.adapter import (
 from reducer_compat.draft import draft
 from reducer_compat.errors import NarrowError, ReducerError, UncountedWarning, said
 from reducer_compat.ladder import Feature
+from reducer_compat.once import answers_kept
 from reducer_compat.passes.admit import admit
 from reducer_compat.passes.arrivals import refuse_crowded, refuse_unending
 from reducer_compat.passes.barriers import separate
@@ -44,7 +45,7 @@ from reducer_compat.passes.collect import collect
 from reducer_compat.passes.consumers import freed, held, refuse_withheld, withheld
 from reducer_compat.passes.copies import refuse_interleaved, refuse_misaligned
 from reducer_compat.passes.emit import emit
-from reducer_compat.passes.epilogue import write_out
+from reducer_compat.passes.epilogue import has_turns, write_out
 from reducer_compat.passes.flatten import hide_changed, is_doubtful
 from reducer_compat.passes.foresee import foresee
 from reducer_compat.passes.guard import guard, rebase
@@ -186,12 +187,18 @@ def after_lowering(original: Any, mod: Any) -> Any:
             each(mod[name], _as_intended, ours)
         raise
     for name in mine:
-        func = draft(mod[name])
-        refuse_misaligned(func, str(name.name_hint))
-        if adapter().interleaves_stages:
-            refuse_interleaved(func, str(name.name_hint))
-        mod = _updated(mod, name, each(func, _lowered, ours))
+        with answers_kept():
+            mod = _updated(mod, name, _seen_to(mod[name], str(name.name_hint)))
     return mod
+
+
+def _seen_to(func: Any, kernel: str) -> Any:
+    """A kernel after `LowerTileOp`, as it goes on from there."""
+    begun = draft(func)
+    refuse_misaligned(begun, kernel)
+    if adapter().interleaves_stages:
+        refuse_interleaved(begun, kernel)
+    return each(begun, _lowered, ours)
 
 
 def _lowered(func: Any) -> Any:
@@ -199,18 +206,20 @@ def _lowered(func: Any) -> Any:
     verdict = _judged(func)
     if not verdict.counted:
         warnings.warn(str(verdict), UncountedWarning, stacklevel=2)
-    func = residue(forget(func))
-    return write_out(part_turns(_parted(func))).without_attr(ATTRIBUTE)
+    # Names are all that `forget` takes away, and whoever looks for them looks at every statement.
+    specialized, turns = is_specialized(residue(func)), has_turns(func)
+    func = forget(func)
+    if specialized:
+        func = part_turns(_parted(func))
+    return (write_out(func) if turns else func).without_attr(ATTRIBUTE)
 
 
 def _parted(func: Any) -> Any:
-    """A kernel with its producers and consumers, if it has some by now, as they should be.
+    """A warp-specialized kernel with its producers and consumers as they should be.
 
     Raises:
         UnfitError: TileLang cannot keep these apart.
     """
-    if not is_specialized(func):
-        return func
     refuse_divided_warps(func, str(func.attrs["global_symbol"]))
     return leave_issuing(share_registers(func))
 
@@ -238,19 +247,22 @@ def around_flattening(original: Any, mod: Any) -> Any:
 
 def _parted_late(func: Any) -> Any:
     refuse_crowded(func, str(func.attrs["global_symbol"]))
-    return _parted(func)
+    return _parted(func) if is_specialized(func) else func
 
 
 def around_hoisting(original: Any, mod: Any) -> Any:
     """Take conditions out of loops, but for our kernels that would lose something by it, and
     with each variable of ours made once: TileLang has copied loops by now."""
+    kept = {}
     for name, func in _with_reducers(mod):
         if not is_ssa(func):
-            mod = _updated(mod, name, with_own_variables(func))
-    done = original(mod)
-    for name, func in _with_reducers(mod):
+            func = with_own_variables(func)
+            mod = _updated(mod, name, func)
         if loses_an_arm(func):
-            done = _updated(done, name, func)
+            kept[name] = func
+    done = original(mod)
+    for name, func in kept.items():
+        done = _updated(done, name, func)
     return done
 
 
@@ -354,9 +366,9 @@ def spliced(factory: Callable[..., Any], around: Callable[[Any, Any], Any]) -> C
 
 
 def _updated(mod: Any, name: Any, func: Any) -> Any:
-    fresh = adapter().tvm.IRModule(dict(mod.functions.items()), attrs=mod.attrs)
-    fresh[name] = func
-    return fresh
+    """A module with another function under one of its names."""
+    functions = {one: func if one.same_as(name) else other for one, other in mod.functions.items()}
+    return adapter().tvm.IRModule(functions, attrs=mod.attrs)
 
 
 def _explained(original: Any, mod: Any, mine: list[Any]) -> Any:

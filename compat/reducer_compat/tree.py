@@ -172,8 +172,8 @@ def replaced(stmt: Stmt, replace: Callable[[Any], Any], *kinds: str) -> Stmt:
     None leaves one as it is. The others are visited in C++.
     """
     tir = adapter().tir
-    family = tir.__name__.rsplit(".", 1)[-1]
-    return tir.stmt_functor.ir_transform(stmt, None, replace, [f"{family}.{k}" for k in kinds])
+    names = [f"{adapter().family}.{kind}" for kind in kinds]
+    return tir.stmt_functor.ir_transform(stmt, None, replace, names)
 
 
 def rewritten_by(func: Any, *rewritings: Mapping[type, Enter]) -> Any:
@@ -191,8 +191,11 @@ def rewritten_by(func: Any, *rewritings: Mapping[type, Enter]) -> Any:
         return transform(stmt, first_of)
 
     def first_of(stmt: Stmt) -> Stmt | None:
-        made = (enter(stmt, inside) for enter in found.get(type(stmt), ()))
-        return next((one for one in made if one is not None), None)
+        for enter in found.get(type(stmt), ()):
+            made = enter(stmt, inside)
+            if made is not None:
+                return made
+        return None
 
     return rewritten(func, first_of) if found else func
 
@@ -211,7 +214,7 @@ def thread_launch(body: Stmt) -> Stmt | None:
 def kernels(mod: Any) -> list[tuple[Any, Any]]:
     """The functions of a module that are TIR, with their names."""
     prim_func = adapter().tir.PrimFunc
-    return [(name, func) for name, func in mod.functions.items() if isinstance(func, prim_func)]
+    return [(name, func) for name, func in mod.functions.items() if type(func) is prim_func]
 
 
 def target_kind(func: Any) -> str:

@@ -9,7 +9,7 @@ import pytest
 import tilelang
 
 from reducer_compat import tree
-from reducer_compat.adapter import adapter
+from reducer_compat.adapter import Adapter, adapter
 from reducer_compat.draft import draft, statements
 from reducer_compat.passes.launches import each
 from tests.kernels.tiles import row_sum
@@ -68,18 +68,34 @@ def test_each_gives_drafts_and_makes_a_function() -> None:
 
 
 def test_one_function_is_made_for_each_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    """TVM looks through a whole kernel for each: that was a tenth of what our passes take."""
+    """TVM's way to make one looks through a whole kernel: that was a tenth of what our passes
+    take."""
     primitive = adapter().tir.PrimFunc
-    plain, made = primitive.with_body, []
+    by_tvm, plain, made = primitive.with_body, Adapter.with_body, []
 
-    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
-        made.append(str(sys._getframe(1).f_globals["__name__"]))
-        return plain(self, *args, **kwargs)
+    def looked_through(self: Any, *args: Any, **kwargs: Any) -> Any:
+        assert not str(sys._getframe(1).f_globals["__name__"]).startswith("reducer_compat.")
+        return by_tvm(self, *args, **kwargs)
+
+    def counted(self: Any, func: Any, body: Any) -> Any:
+        made.append(func)
+        return plain(self, func, body)
 
     kernel = row_sum(32, 64, 128, "fragment")
     target = adapter().target("cuda", "sm_80")
-    monkeypatch.setattr(primitive, "with_body", counted)
+    monkeypatch.setattr(primitive, "with_body", looked_through)
+    monkeypatch.setattr(Adapter, "with_body", counted)
     with target:
         tilelang.lower(kernel, target=target)
-    ours = [name for name in made if name.startswith("reducer_compat.")]
-    assert len(ours) == 3  # before TileLang, after layout inference, and after `LowerTileOp`
+    assert len(made) == 3  # before TileLang, after layout inference, and after `LowerTileOp`
+
+
+def test_a_function_is_what_tvm_makes_of_its_body() -> None:
+    """As pure, too: of kernels that write memory before and after, none is."""
+    here = adapter()
+    kernel = row_sum(32, 64, 128, "fragment")
+    body = here.tir.AttrStmt(here.tir.IntImm("int32", 0), "mine", here.tir.const(1), kernel.body)
+    ours, theirs = here.with_body(kernel, body), kernel.with_body(body)
+    here.tvm.ir.assert_structural_equal(ours, theirs)
+    assert ours.body.same_as(body)
+    assert bool(ours.struct_info_.purity) == bool(theirs.struct_info_.purity)

@@ -35,7 +35,7 @@ def test_a_question_is_asked_once_of_each_node_while_passes_run() -> None:
 
 
 def kept() -> int:
-    return sum(map(len, once._ANSWERS))
+    return len(once._NODES) + sum(map(len, once._ANSWERS))
 
 
 def test_no_answer_outlives_a_lowering() -> None:

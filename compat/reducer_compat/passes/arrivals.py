@@ -76,7 +76,7 @@ def refuse_crowded(func: Any, kernel: str) -> None:
 
 def _in_all(stmt: Any, thread: Any) -> Iterator[Any]:
     """The statements in one that no condition leaves to some of the threads that run it."""
-    if isinstance(stmt, adapter().tir.IfThenElse):
+    if type(stmt) is adapter().tir.IfThenElse:
         chosen = any(map(thread.same_as, tree.variables(stmt.condition)))
         if chosen or tree.callee(stmt.condition).endswith(ELECT):
             return
@@ -86,13 +86,13 @@ def _in_all(stmt: Any, thread: Any) -> Iterator[Any]:
 
 
 def _expects(stmt: Any) -> bool:
-    return isinstance(stmt, adapter().tir.Evaluate) and tree.callee(stmt.value).endswith(ARRIVE)
+    return type(stmt) is adapter().tir.Evaluate and tree.callee(stmt.value).endswith(ARRIVE)
 
 
 def _calls(body: Any) -> Iterator[tuple[str, list[Place]]]:
     """The operations of a kernel on barriers, by name, without the dialect."""
     for stmt in tree.walk(body):
-        if isinstance(stmt, adapter().tir.Evaluate):
+        if type(stmt) is adapter().tir.Evaluate:
             places = [_place(load) for load in tree.loads(stmt.value) if _is_barrier(load)]
             if places:
                 yield tree.operation(stmt.value), places

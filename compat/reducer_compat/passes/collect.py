@@ -269,7 +269,8 @@ class _Reader:
         seed = found.args[3] if len(found.args) > 3 else None
         if seed is not None:
             self._reads_in(seed, context, where)
-        event = Init(**self._at(where, context), form=InitForm[found.text(1)], fill=_fill(seed))
+        form = InitForm[found.text(1)]
+        event = Init(**self._at(where, context), form=form, fill=_fill(seed, form))
         self._add(reducer, event, where)
 
     def _update(self, reducer: Reducer, found: Marker, context: Context) -> None:
@@ -375,16 +376,16 @@ def _index(expr: Any) -> Index:
     return Index(text, value, variable)
 
 
-def _fill(seed: Any) -> Fill | None:
+def _fill(seed: Any, form: InitForm) -> Fill | None:
     if seed is None:
         return None
+    if form is InitForm.CLEAR:  # TVM's printer is slow, and this is 0
+        return Fill("0", 0, None, str(seed.dtype))
     tir = adapter().tir
     inner = seed
     while type(inner) is tir.Cast:
         inner = inner.value
-    number = (
-        getattr(inner, "value", None) if isinstance(inner, (tir.IntImm, tir.FloatImm)) else None
-    )
+    number = getattr(inner, "value", None) if type(inner) in (tir.IntImm, tir.FloatImm) else None
     return Fill(str(seed), number, None, str(seed.dtype))
 
 

@@ -132,9 +132,9 @@ def _is_load(call: Any) -> bool:
 def _looped(stmt: Any, loops: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     """The copies of the accelerator in a statement, each with the loops around it."""
     tir = adapter().tir
-    if isinstance(stmt, tir.Evaluate):
+    if type(stmt) is tir.Evaluate:
         yield from ((call, loops) for call in _loads(stmt))
-    if isinstance(stmt, tir.For):
+    if type(stmt) is tir.For:
         loops = (*loops, stmt)
     for child in tree.children(stmt):
         yield from _looped(child, loops)

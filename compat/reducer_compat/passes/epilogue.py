@@ -18,9 +18,14 @@ _PIPELINED = "tl_pipelined_num_stages"
 _EXPLICIT = "pragma_unroll_explicit"
 
 
+def has_turns(func: Any) -> bool:
+    """Whether a kernel has turns of a pipelined loop that are to be written out."""
+    return any(map(_is_turns, statements(func)))
+
+
 def write_out(func: Any) -> Any:
     """The kernel with such turns to be written out."""
-    return tree.rewritten(func, _enter) if any(map(_is_turns, statements(func))) else func
+    return tree.rewritten(func, _enter)
 
 
 def _is_turns(stmt: Any) -> bool:

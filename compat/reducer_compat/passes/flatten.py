@@ -68,7 +68,7 @@ def _is_doubtful(node: Any) -> bool:
     tir = adapter().tir
     divisor = tree.constant(node.b)
     for inner in tree.nodes(node.a):
-        if isinstance(inner, tir.Add | tir.Sub):
+        if type(inner) in (tir.Add, tir.Sub):
             if any(tree.constant(term) is not None for term in (inner.a, inner.b)):
                 return True
         elif type(inner) is tir.FloorMod:
@@ -88,7 +88,7 @@ def _accesses(body: Any) -> list[Any]:
 def _has_doubt(access: Any) -> bool:
     tir = adapter().tir
     return any(
-        isinstance(node, tir.FloorMod | tir.FloorDiv) and _is_doubtful(node)
+        type(node) in (tir.FloorMod, tir.FloorDiv) and _is_doubtful(node)
         for index in tree.items(access.indices)
         for node in tree.nodes(index)
     )

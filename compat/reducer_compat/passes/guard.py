@@ -79,7 +79,7 @@ def owner(loop: Any, layout: Any) -> Any:
         var: adapter().tir.IntImm("int32", 0) for name, var in places.items() if name == "_rep"
     }
     nest: list[Any] = [loop]
-    while isinstance(nest[-1].body, adapter().tir.For):
+    while type(nest[-1].body) is adapter().tir.For:
         nest.append(nest[-1].body)
     for axis, name in enumerate(f"_{chr(ord('i') + k)}" for k in range(len(nest))):
         if name in places:

@@ -21,10 +21,10 @@ def loses_an_arm(func: Any) -> bool:
     """Whether a branch with two arms holds another branch, in one of them."""
     branch = adapter().tir.IfThenElse
     return any(
-        isinstance(stmt, branch)
+        type(stmt) is branch
         and stmt.else_case is not None
         and any(
-            isinstance(inner, branch)
+            type(inner) is branch
             for arm in (stmt.then_case, stmt.else_case)
             for inner in tree.walk(arm)
         )

@@ -137,7 +137,7 @@ def _is_copy(stmt: Any) -> bool:
 
 def _loops_beside(body: Any) -> Iterator[Any]:
     """The loops in the statements of a pipelined loop's body, where it has more than one."""
-    while not isinstance(body, adapter().tir.SeqStmt):
+    while type(body) is not adapter().tir.SeqStmt:
         inside = tree.children(body)
         if len(inside) != 1 or _is_loop(body):
             return

@@ -221,7 +221,7 @@ def _op(store: Any) -> Op | None:
     tir = adapter().tir
     ops = {tir.Add: Op.SUM, tir.Mul: Op.PROD, tir.Max: Op.MAX, tir.Min: Op.MIN}
     op = ops.get(type(store.value))
-    if op is None or not isinstance(store.value.a, tir.BufferLoad):
+    if op is None or type(store.value.a) is not tir.BufferLoad:
         return None
     own, equal = store.value.a, adapter().tvm.ir.structural_equal
     if not own.buffer.data.same_as(store.buffer.data) or not _is_contribution(store.value.b):
@@ -301,7 +301,7 @@ class _Lanes:
             name, value, *ids = tree.items(expr.args)
             args = [name, self.of(value), *(self.at(one, self.lane) for one in ids)]
             return tir.Call(expr.dtype, expr.op, args)
-        if isinstance(expr, (tir.Add, tir.Sub, tir.Mul, tir.Max, tir.Min)):
+        if type(expr) in (tir.Add, tir.Sub, tir.Mul, tir.Max, tir.Min):
             return type(expr)(self.of(expr.a), self.of(expr.b))
         if type(expr) is tir.BufferLoad:
             return self._load(expr)

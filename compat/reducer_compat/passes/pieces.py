@@ -123,7 +123,7 @@ def _by_some(func: Any) -> frozenset[int]:
 def _better(stmt: Any, threads: int) -> Pieces | None:
     """Wider pieces for a copy from global to shared memory."""
     copy = stmt.value
-    if tree.callee(copy) != "tl.tileop.copy":
+    if tree.callee(copy) != "tl.tileop.copy" or not _loads_a_tile(copy):
         return None
     if any(name in copy.annotations for name in _SAID):
         return None
@@ -132,16 +132,23 @@ def _better(stmt: Any, threads: int) -> Pieces | None:
         return None
     if len(source.extents) > MOST_AXES:
         return None
-    read, written = source.load.buffer, target.load.buffer
-    is_load = str(read.scope()) == "global" and is_tile(written)
-    if not is_load or str(read.dtype) != str(written.dtype):
-        return None
     widest = VECTOR_BYTES // load_bytes(source.load)
     if not math.prod(source.extents) % (threads * widest):
         return None
     width = _width(source, target, widest)
     least = LEAST_BYTES // load_bytes(source.load)
     return None if width is None else _chosen(source.extents, width, threads, least)
+
+
+def _loads_a_tile(copy: Any) -> bool:
+    """Whether a copy goes from global to shared memory, and changes no dtype."""
+    regions = tree.items(copy.args)[:2]
+    if not all(tree.callee(one).endswith("region") for one in regions):
+        return False
+    read, written = (one.args[0].buffer for one in regions)
+    if str(read.scope()) != "global" or not is_tile(written):
+        return False
+    return str(read.dtype) == str(written.dtype)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def leave_issuing(func: Any) -> Any:
 
 
 def _entered(stmt: Any, thread: Any, whole: Any) -> Any:
-    if not is_scope(stmt) or not isinstance(stmt.body, adapter().tir.IfThenElse):
+    if not is_scope(stmt) or type(stmt.body) is not adapter().tir.IfThenElse:
         return None
     tir, parts = adapter().tir, stmt.body
     producers = [_narrowed(part, thread, whole) for part in (parts.then_case, parts.else_case)]
@@ -93,12 +93,12 @@ def _is_wait(stmt: Any) -> bool:
 
 
 def _calls(stmt: Any, name: str) -> bool:
-    return isinstance(stmt, adapter().tir.Evaluate) and tree.callee(stmt.value).endswith(name)
+    return type(stmt) is adapter().tir.Evaluate and tree.callee(stmt.value).endswith(name)
 
 
 def _elected(stmt: Any) -> int | None:
     """Of how many threads the statement elects one; None where it elects none of several warps."""
-    if not isinstance(stmt, adapter().tir.IfThenElse) or stmt.else_case is not None:
+    if type(stmt) is not adapter().tir.IfThenElse or stmt.else_case is not None:
         return None
     if not tree.callee(stmt.condition).endswith(ELECT):
         return None
@@ -112,11 +112,11 @@ def _only_issues(stmt: Any) -> bool:
     tir = adapter().tir
     if _elected(stmt) is not None or type(stmt).__name__ == "Bind":
         return True
-    if isinstance(stmt, tir.Evaluate):
+    if type(stmt) is tir.Evaluate:
         return _is_wait(stmt) or tree.is_nothing(stmt)
-    if isinstance(stmt, tir.BufferStore):
+    if type(stmt) is tir.BufferStore:
         return str(stmt.buffer.scope()) == "local"
-    if isinstance(stmt, tir.IfThenElse) or not (parts := tree.children(stmt)):
+    if type(stmt) is tir.IfThenElse or not (parts := tree.children(stmt)):
         return False
     return all(_only_issues(part) for part in parts)
 
@@ -124,9 +124,7 @@ def _only_issues(stmt: Any) -> bool:
 def _keeps_count(branch: Any, whole: Any) -> bool:
     """Whether the registers that a branch writes are read nowhere else in the kernel."""
     written = [
-        stmt.buffer.data
-        for stmt in tree.walk(branch)
-        if isinstance(stmt, adapter().tir.BufferStore)
+        stmt.buffer.data for stmt in tree.walk(branch) if type(stmt) is adapter().tir.BufferStore
     ]
     return not written or _reads(branch, written) == _reads(whole, written)
 

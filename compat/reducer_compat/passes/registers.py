@@ -34,7 +34,7 @@ def _speaks(func: Any) -> bool:
     calls = (
         stmt.value
         for stmt in statements(func)
-        if type(stmt) is tir.Evaluate and isinstance(stmt.value, tir.Call)
+        if type(stmt) is tir.Evaluate and type(stmt.value) is tir.Call
     )
     return any(word in name for call in calls for name in _names(call) for word in _TELLING)
 

@@ -27,13 +27,13 @@ from reducer_compat import tree
 from reducer_compat.adapter import adapter
 from reducer_compat.passes.build import barrier
 from reducer_compat.passes.sites import is_tile
-from reducer_compat.passes.specialized import is_scope, is_specialized
+from reducer_compat.passes.specialized import is_scope
 
 
 def part_turns(func: Any) -> Any:
     """A warp-specialized kernel with a barrier of the block before branches that may read what
     all threads stored, and before every turn of a loop around both."""
-    if not is_specialized(func) or _filled(func.body) is None:
+    if _filled(func.body) is None:
         return func
     return tree.rewritten(func, _enter)
 
@@ -41,9 +41,9 @@ def part_turns(func: Any) -> Any:
 def _enter(stmt: Any) -> Any:
     if is_scope(stmt):
         return stmt
-    if isinstance(stmt, adapter().tir.SeqStmt):
+    if type(stmt) is adapter().tir.SeqStmt:
         return _met(stmt)
-    if not isinstance(stmt, adapter().tir.For):
+    if type(stmt) is not adapter().tir.For:
         return None
     filled = _filled(stmt.body)
     if filled is None or not _branches(stmt.body):
@@ -86,6 +86,6 @@ def _common(stmt: Any) -> Iterator[Any]:
 
 def _shared_target(stmt: Any) -> Any:
     """The buffer of shared memory that a statement stores to."""
-    if not isinstance(stmt, adapter().tir.BufferStore):
+    if type(stmt) is not adapter().tir.BufferStore:
         return None
     return stmt.buffer if is_tile(stmt.buffer) else None

@@ -176,9 +176,9 @@ class _Reader:
             UnknownError: there is a part that cannot be told.
         """
         tir = adapter().tir
-        if is_scope(stmt) or isinstance(stmt, tir.While):
+        if is_scope(stmt) or type(stmt) is tir.While:
             raise UnknownError
-        if isinstance(stmt, tir.AttrStmt) and stmt.attr_key == "thread_extent":
+        if type(stmt) is tir.AttrStmt and stmt.attr_key == "thread_extent":
             where = where.over(stmt.node.var, 0, number(stmt.value) - 1)
             if str(stmt.node.thread_tag).startswith("threadIdx"):
                 self._threads.add(hash(stmt.node.var))
@@ -188,13 +188,13 @@ class _Reader:
         if sign is not None:
             yield from self._signed(sign, running)
             return
-        if isinstance(stmt, tir.For):
+        if type(stmt) is tir.For:
             yield from self._loop(stmt, where, running)
             return
         access = self._access(stmt, where)
         if access.touches or access.copies:
             yield access
-        if isinstance(stmt, tir.IfThenElse):
+        if type(stmt) is tir.IfThenElse:
             yield from self._branch(stmt, where, running)
             return
         for child in tree.children(stmt):
@@ -239,7 +239,7 @@ class _Reader:
     def _access(self, stmt: Any, where: Where) -> _Access:
         tir = adapter().tir
         touches, copies = [], []
-        if isinstance(stmt, tir.BufferStore):
+        if type(stmt) is tir.BufferStore:
             touches += self._pointers.element(stmt, where, writes=True)
             if not is_shared(stmt.buffer.data):
                 self.stored.add(self._pointers.root(stmt.buffer.data)[0])
@@ -254,7 +254,7 @@ class _Reader:
                 copies.append(self._pointers.pointed(target, where, self._bytes(expr, target)))
                 self.sources.add(self._pointers.root(source.args[1])[0])
             for node in nodes:
-                if isinstance(node, tir.BufferLoad):
+                if type(node) is tir.BufferLoad:
                     touches += self._pointers.element(node, where, writes=False)
                 elif tree.operation(node) == ADDRESS:
                     touches += self._pointers.whole(node.args[0].buffer.data)

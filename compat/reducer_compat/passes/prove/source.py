@@ -19,7 +19,7 @@ from reducer_compat.passes.prove.expr import Code, Run, Scope
 from reducer_compat.passes.prove.lanes import Array, Lanes
 from reducer_compat.passes.prove.layouts import Tables, row_major
 from reducer_compat.passes.prove.lengths import lengths
-from reducer_compat.passes.prove.machine import Machine, Memory, NotCountedError
+from reducer_compat.passes.prove.machine import Machine, Memory, NotCountedError, among
 from reducer_compat.passes.prove.mirror import (
     constant,
     mirror,
@@ -136,7 +136,7 @@ class SourceLoop(Loop):
             return values
         axes = [(name.kind, name.number, self.depth) for name in self.names]
         told = [machine.allowed.get(axis, values[:0]) for axis in axes]
-        keep = np.isin(values, np.concatenate([values[[0, -1]], *told]))
+        keep = among(values, np.concatenate([values[[0, -1]], *told]))
         machine.allowed.update(dict.fromkeys(axes, values[keep]))
         for axis in axes:
             machine.met.setdefault(axis, set()).update(values.tolist())
