@@ -38,3 +38,17 @@ def mode() -> Mode:
         raise ReducerError(
             "RC004", f"{VARIABLE}={text!r} is no mode", fix=f"set it to one of {known}"
         ) from None
+
+
+def plans_wide() -> bool:
+    """Whether `REDUCER_COMPAT_PLAN` asks for wide plans; it does not where it is unset or empty.
+
+    Raises:
+        ReducerError: the variable holds something else.
+    """
+    text = os.environ.get(PLAN_VARIABLE, "")
+    if text not in ("", "wide"):
+        raise ReducerError(
+            "RC004", f"{PLAN_VARIABLE}={text!r} is no plan", fix="set it to wide, or leave it unset"
+        )
+    return text == "wide"

@@ -122,7 +122,7 @@ def lower_markers(func: Any) -> Any:
     collected = collect(func)
     check(collected)
     foresee(func, collected)
-    refuse_nested(func, collected.kernel)
+    refuse_nested(func, collected)
     func = normalize(func)
     tagged = tag(func)
     sites = find_sites(tagged)

@@ -90,6 +90,14 @@ def test_an_unknown_mode_is_refused(environment: pytest.MonkeyPatch) -> None:
     assert "auto, native, canonical, off" in caught.value.fix
 
 
+def test_an_unknown_plan_is_refused(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("REDUCER_COMPAT_PLAN", "Wide")
+    with pytest.raises(reducer_compat.ReducerError, match="RC004") as caught:
+        source(row_sum())
+    assert "REDUCER_COMPAT_PLAN='Wide' is no plan" in str(caught.value)
+    assert "set it to wide" in caught.value.fix
+
+
 @pytest.fixture
 def release(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Pretend that the installed TileLang is another one."""

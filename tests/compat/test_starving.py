@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tilelang.language as T
 
 import reducer_compat
 from benchmarks.kernel_bench import shipped
@@ -81,3 +82,43 @@ def test_consumers_that_do_not_arrive_are_lapped() -> None:
         for name, func in kernel.device.items()
     }
     assert starved(dataclasses.replace(kernel, device=device), A).of("lapped-wait")
+
+
+def bounded_by_variables() -> Any:
+    """Sums of parts of a row; where each begins and ends a variable of every thread says."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((3, 512), "float16"),
+        bounds: T.Tensor((3, 2), "int32"),
+        B: T.Tensor((3,), "float32"),
+    ):
+        with T.Kernel(3, threads=64) as bx:
+            first, end = T.alloc_var("int32"), T.alloc_var("int32")
+            tile = T.alloc_shared((64,), "float16")
+            acc = T.alloc_reducer((1,), "float32")
+            first = bounds[bx, 0]
+            end = bounds[bx, 1]
+            T.reducer_init(acc)
+            for k in T.Pipelined(first, end, num_stages=2):
+                T.copy(A[bx, k * 64 : k * 64 + 64], tile)
+                for j in T.Parallel(64):
+                    T.reducer_update(acc[0], T.cast(tile[j], "float32"))
+            T.finalize_reducer(acc, B[bx : bx + 1])
+
+    return kernel
+
+
+@pytest.mark.filterwarnings("ignore::reducer_compat.UncountedWarning")
+def test_producers_of_a_pipeline_that_variables_bound_are_not_lapped() -> None:
+    """Producers and consumers have the variables each; a count knows of no length."""
+    bounds = np.array([[0, 8], [3, 5], [1, 7]], np.int32)
+    rows = A[:3, :1].astype("float16") + np.arange(512, dtype="float16")
+    kernel = simt.lower(bounded_by_variables(), "sm_90")
+    done = simt.execute_lowered(kernel, rows, bounds, starve=True, out_idx=[-1])
+    assert done.report.ok, done.report
+    sums = [
+        row[64 * a : 64 * b].astype("float64").sum()
+        for row, (a, b) in zip(rows, bounds, strict=True)
+    ]
+    np.testing.assert_allclose(done.outputs[0], sums)

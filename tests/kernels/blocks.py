@@ -57,6 +57,43 @@ def scaled_by_rows() -> Any:
     return kernel
 
 
+def streamed_by_rows() -> Any:
+    """A pipelined loop, in some blocks with an epoch of its own in each turn."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((2, 8, 256), "float16"), B: T.Tensor((2, 8, 2), "float32")):
+        with T.Kernel(2, threads=(16, 8)) as bx:
+            tile = T.alloc_shared((8, 64), "float16")
+            acc = T.alloc_reducer((8,), "float32")
+            result = T.alloc_fragment((8,), "float32")
+            top = T.alloc_reducer((8,), "float32", op="max")
+            tops = T.alloc_shared((8,), "float32")
+            for i in T.Parallel(8):
+                B[bx, i, 1] = 0.0
+            T.reducer_init(acc)
+            for k in T.Pipelined(4, num_stages=2):
+                T.copy(A[bx, 0:8, k * 64 : k * 64 + 64], tile)
+                for i, j in T.Parallel(8, 64):
+                    T.reducer_update(acc[i], T.cast(tile[i, j], "float32"))
+                if bx == 0:
+                    T.reducer_init(top)
+                    for i, j in T.Parallel(8, 64):
+                        T.reducer_update(top[i], T.cast(tile[i, j], "float32"))
+                    T.finalize_reducer(top, tops)
+                    for i in T.Parallel(8):
+                        B[bx, i, 1] = tops[7 - i]
+            T.finalize_reducer(acc, result)
+            for i in T.Parallel(8):
+                B[bx, i, 0] = result[i]
+
+    return kernel
+
+
+def _streamed(a: np.ndarray) -> np.ndarray:
+    last = a[0, ::-1, -64:].max(1)
+    return np.stack([a.sum(2), np.stack([last, np.zeros_like(last)])], 2)
+
+
 def cases() -> list[Case]:
     item = "blocks of several dimensions"
     return [
@@ -75,5 +112,13 @@ def cases() -> list[Case]:
             integers((64,)),
             lambda a: np.array([[2, 2, 6]]) * (a.max() + np.array([[0], [1]])),
             ((2, 3), "float32"),
+        ),
+        Case(
+            "rows_stream_a_pipeline",
+            item,
+            streamed_by_rows,
+            integers((2, 8, 256), low=-99, high=99, dtype="float16"),
+            _streamed,
+            ((2, 8, 2), "float32"),
         ),
     ]

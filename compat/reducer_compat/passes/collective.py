@@ -180,7 +180,11 @@ def _turn(store: Storage, dst: Any, lanes: Combined, chunk: Any, exposed: bool) 
 
 
 def _exchange(store: Storage, dst: Any, lanes: Combined, chunk: Any, exposed: bool) -> Any:
-    """Publish and gather one chunk. TileLang places the barriers, where it does not lose them."""
+    """Publish and gather one chunk. TileLang places the barriers, where it does not lose them.
+
+    Where one row of a block gathers what all publish, 0.1.11 and 0.1.12 move the barrier out of
+    conditions around both.
+    """
     plan = store.plan
     publish, gather = _publish(store, lanes, chunk), _gather(store, dst, chunk)
     if plan.open:
@@ -190,7 +194,7 @@ def _exchange(store: Storage, dst: Any, lanes: Combined, chunk: Any, exposed: bo
         if not str(dst.scope()).startswith("local"):
             gather = participating(plan.thread, plan.threads, gather)
     before, after = [], []
-    if adapter().loses_barriers and store.reducer.closes_in_branch:
+    if store.rows or (adapter().loses_barriers and store.reducer.closes_in_branch):
         before = after = [build.barrier(store.exchange)]
     elif str(store.exchange.scope()) != "shared":
         before = [build.barrier(store.exchange)]

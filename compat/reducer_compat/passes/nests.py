@@ -8,6 +8,9 @@
 - A copy under a condition inside a pipelined loop, where warps are specialized: producers and
   consumers count different turns, and one that is late waits for ever.
 - A tile of two pipelined loops, where 0.1.8 specializes warps.
+- A thread block of several dimensions, where warps are specialized: TileLang counts warps by
+  threadIdx.x alone, so producers of every row wait, and one that is late waits for ever. 0.1.8
+  makes no barriers for tensor copies there, and the compiler of the device code stops.
 
 - A loop inside a pipelined one that copies a tile and reads it, beside other statements:
 
@@ -35,12 +38,13 @@ from reducer_compat.adapter import adapter
 from reducer_compat.draft import statements
 from reducer_compat.errors import UnfitError
 from reducer_compat.ladder import Feature
+from reducer_compat.passes.collect import Collected
 from reducer_compat.passes.participants import is_pipelined
 from reducer_compat.passes.sites import is_tile, mentions
 from reducer_compat.passes.split import may_specialize
 
 
-def refuse_nested(func: Any, kernel: str) -> None:
+def refuse_nested(func: Any, collected: Collected) -> None:
     """See that copies are waited for, and go where they are read.
 
     Raises:
@@ -50,12 +54,13 @@ def refuse_nested(func: Any, kernel: str) -> None:
     if pipelines and not ladder.gave_up(Feature.PIPELINED):
         reason = _unfit_for_stages(func, pipelines)
         if reason is not None:
-            raise UnfitError(Feature.PIPELINED, reason, kernel)
+            raise UnfitError(Feature.PIPELINED, reason, collected.kernel)
     target = func.attrs.get("target")
     if target is not None and may_specialize(target):
-        reason = _unfit_for_warps(func, pipelines)
+        reason = _unfit_for_rows(func, pipelines) if collected.rows else None
+        reason = reason or _unfit_for_warps(func, pipelines)
         if reason is not None:
-            raise UnfitError(Feature.SPECIALIZED, reason, kernel)
+            raise UnfitError(Feature.SPECIALIZED, reason, collected.kernel)
 
 
 def _unfit_for_stages(func: Any, pipelines: list[Any]) -> str | None:
@@ -82,6 +87,11 @@ def _share_among_stages(pipelines: list[Any]) -> bool:
         if any(stages.setdefault(tile, number) != number for tile in tiles):
             return True
     return False
+
+
+def _unfit_for_rows(func: Any, pipelines: list[Any]) -> str | None:
+    copies = pipelines or (adapter().pipelines_late and any(map(_is_copy, statements(func))))
+    return "a block of several dimensions copies by warps of its own" if copies else None
 
 
 def _unfit_for_warps(func: Any, pipelines: list[Any]) -> str | None:

@@ -15,6 +15,7 @@ ways, too, and on 0.1.8 where copies share a barrier, all producers arrive there
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from reducer_compat import tree
@@ -43,12 +44,13 @@ def _entered(stmt: Any, thread: Any, whole: Any) -> Any:
     if not is_scope(stmt) or type(stmt.body) is not adapter().tir.IfThenElse:
         return None
     tir, parts = adapter().tir, stmt.body
-    producers = [_narrowed(part, thread, whole) for part in (parts.then_case, parts.else_case)]
+    elsewhere = _Elsewhere(stmt, whole)
+    producers = [_narrowed(part, thread, elsewhere) for part in (parts.then_case, parts.else_case)]
     branches = tir.IfThenElse(parts.condition, *producers, tree.span_of(parts))
     return tir.AttrStmt(stmt.node, stmt.attr_key, stmt.value, branches, tree.span_of(stmt))
 
 
-def _narrowed(branch: Any, thread: Any, whole: Any) -> Any:
+def _narrowed(branch: Any, thread: Any, elsewhere: _Elsewhere) -> Any:
     """A branch that only issues copies, for one warp; any other as it is."""
     if branch is None:
         return None
@@ -61,7 +63,7 @@ def _narrowed(branch: Any, thread: Any, whole: Any) -> Any:
     def issuing(stmt: Any) -> Any:
         return adapter().tir.IfThenElse((thread // WARP) % warps == 0, stmt, None)
 
-    if _only_issues(branch) and _keeps_count(branch, whole):
+    if _only_issues(branch) and not elsewhere.reads(_written(branch)):
         return issuing(branch)
     return tree.replaced(branch, lambda stmt: _parted(stmt, issuing), "SeqStmt")
 
@@ -115,26 +117,37 @@ def _only_issues(stmt: Any) -> bool:
     if type(stmt) is tir.Evaluate:
         return _is_wait(stmt) or tree.is_nothing(stmt)
     if type(stmt) is tir.BufferStore:
-        return str(stmt.buffer.scope()) == "local"
+        return str(stmt.buffer.scope()) in ("local", "local.var")
     if type(stmt) is tir.IfThenElse or not (parts := tree.children(stmt)):
         return False
     return all(_only_issues(part) for part in parts)
 
 
-def _keeps_count(branch: Any, whole: Any) -> bool:
-    """Whether the registers that a branch writes are read nowhere else in the kernel."""
-    written = [
-        stmt.buffer.data for stmt in tree.walk(branch) if type(stmt) is adapter().tir.BufferStore
-    ]
-    return not written or _reads(branch, written) == _reads(whole, written)
+def _written(branch: Any) -> list[Any]:
+    """The data of the registers that a branch stores to."""
+    store = adapter().tir.BufferStore
+    return [stmt.buffer.data for stmt in tree.walk(branch) if type(stmt) is store]
 
 
-def _reads(stmt: Any, written: list[Any]) -> int:
+@dataclass(frozen=True, slots=True)
+class _Elsewhere:
+    """What is outside of a statement that producers and consumers share: what a thread writes in
+    one branch of it, it reads in no other."""
+
+    scope: Any
+    whole: Any
+
+    def reads(self, registers: list[Any]) -> bool:
+        """Whether one of some buffers is loaded there."""
+        return bool(registers) and _reads(self.scope, registers) != _reads(self.whole, registers)
+
+
+def _reads(stmt: Any, registers: list[Any]) -> int:
     """How often a statement loads one of some buffers."""
     return sum(
         load.buffer.data.same_as(data)
         for one in tree.walk(stmt)
         for expr in tree.expressions(one)
         for load in tree.loads(expr)
-        for data in written
+        for data in registers
     )

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from reducer_compat import baseline, ladder, monoids, tree
 from reducer_compat.ladder import Feature
-from reducer_compat.modes import PLAN_VARIABLE
+from reducer_compat.modes import PLAN_VARIABLE, plans_wide
 from reducer_compat.passes.collect import Reducer, parallel_nest
 from reducer_compat.passes.sites import Site, rows_of
 
 
 def asked_for() -> str:
-    """Who asked for the wide plan; empty where nobody did."""
-    if os.environ.get(PLAN_VARIABLE, "") == "wide":
+    """Who asked for the wide plan; empty where nobody did.
+
+    Raises:
+        ReducerError: the environment asks for an unknown one.
+    """
+    if plans_wide():
         return f"{PLAN_VARIABLE} is wide"
     if baseline.forced():
         return f"the pass config {baseline.KEY} asks for it"
