@@ -22,7 +22,7 @@ from reducer_compat.passes.participants import is_pipelined
 from reducer_compat.passes.plan import forced_wide
 from reducer_compat.passes.recognize import uses_reducers
 from reducer_compat.passes.specialized import DISABLED
-from reducer_compat.passes.split import may_specialize
+from reducer_compat.passes.split import has_tma, may_specialize
 
 Lower = Callable[..., Any]
 #: TileLang's pass config for a feature that is given up.
@@ -210,7 +210,9 @@ def _has(feature: Feature, kernels: list[tuple[Any, Any]], given: tuple[Any, ...
     if feature is Feature.SPECIALIZED:
         pipelined = adapter().pipelines_late or _pipelines(kernels)
         return pipelined and any(may_specialize(target) for target in _targets(given))
-    return feature is Feature.TMA or _pipelines(kernels)
+    if feature is Feature.TMA:
+        return any(map(has_tma, _targets(given)))
+    return _pipelines(kernels)
 
 
 def _pipelines(kernels: list[tuple[Any, Any]]) -> bool:

@@ -130,6 +130,7 @@ def test_features_are_given_up_one_after_another(name: str) -> None:
     # The plan is narrow again.
     assert [d.feature for d in reducer_compat.status().descents] == [
         Feature.SPECIALIZED,
+        Feature.TMA,
         Feature.PIPELINED,
     ]
 
@@ -212,3 +213,32 @@ def test_a_kernel_that_tilelang_fails_on_with_its_own_reducers_gets_ours(
     assert len(runs) == 2
     assert [d.feature for d in reducer_compat.status().descents] == [Feature.NATIVE]
     assert reducer_compat.status().choices[-1].reason == "TileLang failed with its own"
+
+
+def stored_row() -> Any:
+    """A turn stores its result, which is in shared memory, to a row of a tensor."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4, 16, 64), "float16"), B: T.Tensor((4, 16), "float32")):
+        with T.Kernel(1, threads=128):
+            tile = T.alloc_shared((16, 64), "float16")
+            acc = T.alloc_reducer((16,), "float32")
+            result = T.alloc_shared((16,), "float32")
+            for k in T.Pipelined(4, num_stages=2):
+                T.copy(A[k, 0:16, 0:64], tile)
+                T.reducer_init(acc)
+                for i, j in T.Parallel(16, 64):
+                    T.reducer_update(acc[i], T.cast(tile[i, j], "float32"))
+                T.finalize_reducer(acc, result)
+                T.copy(result, B[k, 0:16])
+
+    return kernel
+
+
+@pytest.mark.usefixtures("canonical")
+def test_a_tensor_copy_on_which_tilelang_fails_is_made_by_threads() -> None:
+    """From 0.1.10 to 0.1.12: 'Index -1 out of bounds', of such a store on sm_90."""
+    A = np.random.default_rng(3).integers(-9, 9, (4, 16, 64)).astype("float16")
+    done = simt.execute(stored_row(), A, target="sm_90", out_idx=[-1])
+    assert done.report.ok, done.report
+    np.testing.assert_array_equal(done.outputs[0], A.astype("float32").sum(2))

@@ -25,13 +25,18 @@ TOGETHER = "reducer_compat.together"
 
 def may_specialize(target: Any) -> bool:
     """Whether TileLang may specialize warps for a target, as it is configured now."""
-    from tilelang.contrib.nvcc import have_tma
-
     if ladder.gave_up(Feature.TMA) or ladder.gave_up(Feature.SPECIALIZED):
         return False
     config = adapter().tvm.transform.PassContext.current().config
     if bool(config.get(DISABLED, False)):
         return False
+    return has_tma(target)
+
+
+def has_tma(target: Any) -> bool:
+    """Whether a target has a tensor memory accelerator."""
+    from tilelang.contrib.nvcc import have_tma
+
     return str(target.kind.name) == "cuda" and bool(have_tma(target))
 
 
