@@ -200,6 +200,13 @@ def rewritten_by(func: Any, *rewritings: Mapping[type, Enter]) -> Any:
     return rewritten(func, first_of) if found else func
 
 
+@lru_cache(maxsize=1)
+def branching() -> frozenset[type]:
+    """The classes of statements that may not run what is inside them, or often."""
+    tir = adapter().tir
+    return frozenset({tir.For, tir.IfThenElse, tir.While})
+
+
 def is_launch(stmt: Stmt) -> bool:
     """Whether a statement binds an index of blocks or threads."""
     return type(stmt) is adapter().tir.AttrStmt and stmt.attr_key == "thread_extent"

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from math import prod
 
+from reducer_rules.nest import is_power_of_two
+
 #: Vector widths that a release may cut a loop into: 128 bits of any dtype of 8 bits and more.
 _WIDTHS = (1, 2, 4, 8, 16)
 
@@ -79,7 +81,7 @@ def tiles_native(threads: int, parallel: tuple[int, ...], reduced: tuple[bool, .
     multiple of threads of vectors. Loops of one dimension are padded and always compile, as do
     nests of which all extents are powers of two, that are made one loop.
     """
-    if len(parallel) < 2 or prod(parallel[:-1]) == 1 or all(map(_is_power_of_two, parallel)):
+    if len(parallel) < 2 or prod(parallel[:-1]) == 1 or all(map(is_power_of_two, parallel)):
         return True
     widths = _native_widths(threads, parallel)
     if not any(reduced) and len(parallel) == 2:
@@ -133,14 +135,10 @@ def _steps_fit(threads: int, rows: int, vectors: int, *, inner: bool) -> bool:
     if rows * vectors < threads:
         return False
     if vectors % threads == 0:
-        return not inner or _is_power_of_two(threads)
+        return not inner or is_power_of_two(threads)
     if threads % vectors:
         return True
-    return _is_power_of_two(vectors) and (inner or _is_power_of_two(threads // vectors))
-
-
-def _is_power_of_two(number: int) -> bool:
-    return number & (number - 1) == 0
+    return is_power_of_two(vectors) and (inner or is_power_of_two(threads // vectors))
 
 
 def _blocks_fit(threads: int, parallel: tuple[int, ...], width: int) -> bool:

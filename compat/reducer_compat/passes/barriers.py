@@ -125,12 +125,12 @@ def _is_doubtful(func: Any) -> bool:
         UnknownError: a variable points to shared memory in a way that is not known.
     """
     pointers, tiles = Pointers(), list[tuple[int, Place]]()
-    tir, branching, variable = adapter().tir, _branching(), binding()
-    threads: frozenset[int] = frozenset()
+    tir, branching, variable = adapter().tir, tree.branching(), binding()
+    threads: tuple[int, ...] = ()
     for stmt in tree.walk(func.body):
         kind = type(stmt)
         if kind is tir.AttrStmt and is_scope(stmt):
-            threads = frozenset(branch_threads(stmt))
+            threads = branch_threads(stmt)
         elif kind is variable:
             pointers.take(stmt)
         elif kind is tir.Evaluate and called(stmt) in _JUMPS:
@@ -164,13 +164,6 @@ def _holds_barrier(stmt: Any, threads: Collection[int]) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _branching() -> frozenset[type]:
-    """The classes of statements that may not run what is inside them, or often."""
-    tir = adapter().tir
-    return frozenset({tir.For, tir.IfThenElse, tir.While})
-
-
-@lru_cache(maxsize=1)
 def _looping() -> frozenset[type]:
     tir = adapter().tir
     return frozenset({tir.For, tir.While})
@@ -191,7 +184,7 @@ class _Reader:
         self.threads: set[int] = set()
         self.lanes: set[int] = set()
         #: How many threads the branches have that a statement is in.
-        self._shares: frozenset[int] = frozenset()
+        self._shares: tuple[int, ...] = ()
 
     def read(self, stmt: Any, where: Where) -> _Part:
         """A statement with all that is in it.
@@ -200,7 +193,7 @@ class _Reader:
             UnknownError: there is a part that cannot be told.
         """
         if is_scope(stmt):
-            self._shares = frozenset(branch_threads(stmt))
+            self._shares = branch_threads(stmt)
         if is_barrier(stmt, self._shares):
             return _Part(stmt, (), (), (), (), _Meets.ALWAYS)
         if called(stmt) in _JUMPS:
@@ -214,7 +207,7 @@ class _Reader:
         if type(stmt) is adapter().tir.IfThenElse:
             return self._branch(stmt, own, parts)
         heads, tails, meets = _one_after_another([(own, own, _Meets.NEVER), *map(_flow, parts)])
-        skips = type(stmt) in _branching() and _may_skip(stmt)
+        skips = type(stmt) in tree.branching() and _may_skip(stmt)
         if skips and meets is not _Meets.NEVER:
             return _Part(stmt, parts, own, heads, tails, _Meets.SOMETIMES)
         jumps = any(part.jumps for part in parts) and type(stmt) not in _looping()
@@ -231,7 +224,7 @@ class _Reader:
 
     def _is_together(self, stmt: Any, meets: _Meets) -> bool:
         """Whether threads go the same way at a statement: they do where they meet in it."""
-        if meets is not _Meets.NEVER or type(stmt) not in _branching():
+        if meets is not _Meets.NEVER or type(stmt) not in tree.branching():
             return True
         return all(is_uniform(expr, self.threads) for expr in tree.expressions(stmt))
 
@@ -383,7 +376,7 @@ def _tells_lanes(expr: Any, lanes: set[int]) -> bool:
 def _is_divergent(part: _Part, lanes: set[int]) -> bool:
     """Whether a barrier stands under a condition that differs between the threads it is for."""
     stmt = part.stmt
-    conditions = tree.expressions(stmt) if type(stmt) in _branching() else ()
+    conditions = tree.expressions(stmt) if type(stmt) in tree.branching() else ()
     if part.meets is not _Meets.NEVER and any(_tells_lanes(one, lanes) for one in conditions):
         return True
     inner = part.parts

@@ -83,10 +83,14 @@ def _share_among_stages(pipelines: list[Any]) -> bool:
     stages: dict[int, int | None] = {}
     for loop in pipelines:
         number = tree.constant(loop.annotations["num_stages"])
-        tiles = {hash(_copied(stmt)) for stmt in tree.walk(loop.body) if _is_copy(stmt)}
-        if any(stages.setdefault(tile, number) != number for tile in tiles):
+        if any(stages.setdefault(tile, number) != number for tile in _filled(loop)):
             return True
     return False
+
+
+def _filled(loop: Any) -> set[int]:
+    """The hashes of the tiles that a loop copies to."""
+    return {hash(_copied(stmt)) for stmt in tree.walk(loop) if _is_copy(stmt)}
 
 
 def _unfit_for_rows(func: Any, pipelines: list[Any]) -> str | None:
@@ -99,7 +103,7 @@ def _unfit_for_warps(func: Any, pipelines: list[Any]) -> str | None:
         return "a pipelined loop copies under a condition"
     if not adapter().pipelines_late:
         return None
-    tiles = [{hash(_copied(one)) for one in tree.walk(loop) if _is_copy(one)} for loop in pipelines]
+    tiles = list(map(_filled, pipelines))
     if sum(map(len, tiles)) > len(set().union(*tiles)):
         return "two pipelined loops copy to one tile"
     for loop, pipelined in _inner_loops(func.body, None):

@@ -20,9 +20,8 @@ from typing import Any
 
 from reducer_compat import tree
 from reducer_compat.adapter import adapter
-from reducer_compat.passes.specialized import is_scope
+from reducer_compat.passes.specialized import WARP, is_scope
 
-WARP = 32
 #: The call that is true in one thread of as many as its argument says, in their first warp.
 ELECT = "tl_shuffle_elect"
 WAIT = "mbarrier_wait_parity"

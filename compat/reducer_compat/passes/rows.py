@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from reducer_compat import marker, tree
@@ -72,15 +71,9 @@ def refuse_alone(func: Any, collected: Collected) -> None:
 
 def _may_part(stmt: Any) -> bool:
     """Whether threads may go another way at a statement than others."""
-    if type(stmt) not in _branching():
+    if type(stmt) not in tree.branching():
         return False
     return any(tree.constant(expr) is None for expr in tree.expressions(stmt))
-
-
-@lru_cache(maxsize=1)
-def _branching() -> frozenset[type]:
-    tir = adapter().tir
-    return frozenset({tir.For, tir.IfThenElse, tir.While})
 
 
 def _differing(func: Any, variables: Iterable[Any]) -> list[tuple[Marker, bool]]:
@@ -114,7 +107,7 @@ class _Differences:
         differs = apart or any(map(self._differs, tree.expressions(stmt)))
         if differs:
             self._write(stmt)
-        inside = type(stmt) in _branching() and differs
+        inside = type(stmt) in tree.branching() and differs
         for child in tree.children(stmt):
             yield from self.differing(child, apart or inside)
 
@@ -124,7 +117,7 @@ class _Differences:
         )
 
     def _write(self, stmt: Any) -> None:
-        """Keep what a statement gives another value in each."""
+        """Keep what a statement gives another value in each thread."""
         tir = adapter().tir
         if type(stmt) is tir.BufferStore:
             self._add(stmt.buffer)

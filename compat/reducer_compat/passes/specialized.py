@@ -15,7 +15,7 @@ SCOPE = "kWarpSpecializationScope"
 #: TileLang's pass config that turns it off.
 DISABLED = "tl.disable_warp_specialized"
 #: Threads that a barrier counts together (PTX ISA, barrier: a multiple of the warp size).
-_WARP = 32
+WARP = 32
 
 
 def is_scope(stmt: Any) -> bool:
@@ -37,7 +37,7 @@ def refuse_divided_warps(func: Any, kernel: str) -> None:
         UnfitError: they are not.
     """
     for scope in filter(is_scope, statements(func)):
-        divided = [threads for threads in branch_threads(scope) if threads % _WARP]
+        divided = [threads for threads in branch_threads(scope) if threads % WARP]
         if divided:
             raise UnfitError(
                 Feature.SPECIALIZED,

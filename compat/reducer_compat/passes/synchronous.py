@@ -22,8 +22,8 @@ from reducer_compat.errors import UnfitError
 from reducer_compat.ladder import Feature
 from reducer_compat.passes import build
 from reducer_compat.passes.touches import POINTER, called, pointed_bytes
+from reducer_compat.passes.waits import COPY
 
-COPY = "ptx_cp_async"
 #: An arrival at an mbarrier when the copies of a thread have landed: it says nothing of stores.
 _ARRIVE = ("ptx_cp_async_barrier", "ptx_cp_async_barrier_noinc")
 _WIDTHS = frozenset({4, 8, 16})

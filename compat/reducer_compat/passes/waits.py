@@ -49,7 +49,7 @@ from reducer_compat.passes.touches import (
 
 COMMIT = "ptx_commit_group"
 WAIT = "ptx_wait_group"
-_COPY = "ptx_cp_async"
+COPY = "ptx_cp_async"
 #: What the names of operations contain whose copies are waited for in other ways.
 _OTHERS = ("mbarrier", "barrier_", "tma_", "bulk", "async_barrier", "thread_return")
 #: Periods of a loop's accesses that are tried, and steps after which a kernel is left alone.
@@ -247,7 +247,7 @@ class _Reader:
             nodes = tree.nodes(expr)
             pointers = [node for node in nodes if tree.operation(node) == POINTER]
             target = None
-            if tree.operation(expr) == _COPY:
+            if tree.operation(expr) == COPY:
                 if len(pointers) != 2:
                     raise UnknownError
                 target, source = pointers
